@@ -66,7 +66,7 @@ class Features(gymnasium.ObservationWrapper[Any, Any, Any]):
         return np.asarray(self.task.features_of(observation), np.float32)
 
 
-def made(name: str, task: EnvTask) -> gymnasium.Env[Any, Any]:
+def make_env(name: str, task: EnvTask) -> gymnasium.Env[Any, Any]:
     """Make an environment that observes numbers."""
     env = gymnasium.make(name)
     several = isinstance(env.observation_space, (gymnasium.spaces.Dict, gymnasium.spaces.Tuple))
@@ -76,24 +76,25 @@ def made(name: str, task: EnvTask) -> gymnasium.Env[Any, Any]:
 def ppl_x(task: EnvTask, seed: int, steps: int | None) -> tuple[list[Moment], float, ifthen.RuleSet]:
     """Return how PPL-X's lists did on the way, their mean return on test seeds, and the last one."""
     ifthen.PPLX("CartPole-v1", seed=seed, threads=1, steps=2000).learn()  # compiles
-    system, moments, taken = ifthen.PPLX(task, seed=seed, threads=1, steps=steps), list[Moment](), 0.0
-    own = None
+    system, moments, seconds = ifthen.PPLX(task, seed=seed, threads=1, steps=steps), list[Moment](), 0.0
+    last_ruleset = None
     seeds = task.validation[:TRIED_ON]
-    while own is None or system.epoch < system.default_epochs:
+    while last_ruleset is None or system.epoch < system.default_epochs:
         began = time.process_time()
         with patch.object(pplx_on_env, "time", CLOCK):
             system.learn(epochs=1)
-        taken += time.process_time() - began
-        if own is None or system.ruleset != own:
-            own, score = system.ruleset, ifthen.evaluate(system.ruleset, task, seeds=seeds).performance
-        moments.append(Moment(taken, system.num_timesteps, score))
+        seconds += time.process_time() - began
+        if last_ruleset is None or system.ruleset != last_ruleset:
+            last_ruleset = system.ruleset
+            score = ifthen.evaluate(last_ruleset, task, seeds=seeds).performance
+        moments.append(Moment(seconds, system.num_timesteps, score))
     score = ifthen.evaluate(system, task, seeds=task.test_seeds(TESTED_ON)).performance
     return moments, score, system.ruleset
 
 
 def played(policy: Callable[[Any], Any], name: str, task: EnvTask, seeds: Any) -> float:
     """Return the mean return of a policy from reset seeds."""
-    env, returns = made(name, task), []
+    env, returns = make_env(name, task), []
     for seed in seeds:
         observation, _ = env.reset(seed=int(seed))
         total, over = 0.0, False
@@ -111,12 +112,14 @@ def random_return(name: str, task: EnvTask) -> float:
     return played(lambda _: space.sample(), name, task, task.validation[:TRIED_ON])
 
 
-def baseline(kind: str, name: str, task: EnvTask, seed: int, seconds: float) -> tuple[list[Moment], float]:
+def baseline(
+    algorithm: str, name: str, task: EnvTask, seed: int, seconds: float
+) -> tuple[list[Moment], float]:
     """Return how a learner of Stable-Baselines3 did on the way, and its mean return on test seeds."""
     sb3: Any = importlib.import_module("stable_baselines3")
     base: Any = importlib.import_module("stable_baselines3.common.callbacks").BaseCallback
     importlib.import_module("torch").set_num_threads(1)
-    model = getattr(sb3, kind)("MlpPolicy", made(name, task), seed=seed, device="cpu")
+    model = getattr(sb3, algorithm)("MlpPolicy", make_env(name, task), seed=seed, device="cpu")
     moments, state = list[Moment](), {"taken": 0.0, "began": time.process_time(), "next": seconds / TIMES}
 
     def act(observation: Any) -> Any:
@@ -139,7 +142,7 @@ def baseline(kind: str, name: str, task: EnvTask, seed: int, seconds: float) -> 
 
 def measures(moments: list[Moment], score: float, chance: float, goal: float) -> dict[str, Any]:
     """Return a training as a row."""
-    last, reached = moments[-1], next((own for own in moments if own.score >= goal), None)
+    last, reached = moments[-1], next((moment for moment in moments if moment.score >= goal), None)
     return {
         "score": f"{score:.6g}",
         "chance": f"{chance:.6g}",
@@ -153,24 +156,24 @@ def measures(moments: list[Moment], score: float, chance: float, goal: float) ->
     }
 
 
-def training(kept: Rows, environment: str, plan: str, seed: int, learner: str) -> dict[str, Any]:
+def training(stored: Rows, environment: str, plan: str, seed: int, learner: str) -> dict[str, Any]:
     """Train once. The others need what PPL-X took."""
     task = ifthen.env_task(environment)
     if learner == OWN:
         chance = random_return(environment, task)
         moments, score, rules = ppl_x(task, seed, None if plan == "default" else int(plan))
-        own = measures(moments, score, chance, chance + GOAL * (score - chance))
-        return own | {"rules": len(rules), "tests": rules.tests}
-    ours = kept.of(environment=environment, plan=plan, seed=seed, learner=OWN)[0]
-    moments, score = baseline(learner, environment, task, seed, float(ours["seconds"]))
-    return measures(moments, score, float(ours["chance"]), float(ours["goal"]))
+        row = measures(moments, score, chance, chance + GOAL * (score - chance))
+        return row | {"rules": len(rules), "tests": rules.tests}
+    pplx_row = stored.of(environment=environment, plan=plan, seed=seed, learner=OWN)[0]
+    moments, score = baseline(learner, environment, task, seed, float(pplx_row["seconds"]))
+    return measures(moments, score, float(pplx_row["chance"]), float(pplx_row["goal"]))
 
 
 def line(row: Row) -> str:
     """Return a row of the table."""
-    when = f"{row['goal_seconds']} s" if row["goal_seconds"] else f"not in {float(row['seconds']):.0f} s"
+    goal_time = f"{row['goal_seconds']} s" if row["goal_seconds"] else f"not in {float(row['seconds']):.0f} s"
     size = f", {row['rules']} rules, {row['tests']} tests" if row["rules"] else ""
-    cells = row["environment"], row["seed"], row["learner"] + size, f"{float(row['score']):.4g}", when
+    cells = row["environment"], row["seed"], row["learner"] + size, f"{float(row['score']):.4g}", goal_time
     return f"| {' | '.join(cells)} | {int(row['steps']):,} |"
 
 
@@ -183,18 +186,21 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="the steps of PPL-X's plan, in place of its default")
     parser.add_argument("--module", help="a module that registers the environments")
     parser.add_argument("--results", type=Path, default=RESULTS)
-    own = parser.parse_args()
-    if own.module:
-        importlib.import_module(own.module)
-    kept = Rows(own.results / "trials.csv", KEYS, MEASURES)
-    plan = "default" if own.steps is None else str(own.steps)
-    for name in own.environments:
-        for seed in range(own.seeds):
-            wanted = [dict(zip(KEYS, (name, plan, seed, kind), strict=True)) for kind in (OWN, *own.learners)]
-            kept.fill(wanted, partial(training, kept))
+    options = parser.parse_args()
+    if options.module:
+        importlib.import_module(options.module)
+    stored = Rows(options.results / "trials.csv", KEYS, MEASURES)
+    plan = "default" if options.steps is None else str(options.steps)
+    for name in options.environments:
+        for seed in range(options.seeds):
+            keys = [
+                dict(zip(KEYS, (name, plan, seed, learner), strict=True))
+                for learner in (OWN, *options.learners)
+            ]
+            stored.fill(keys, partial(training, stored))
     print("| environment | seed | learner | return | goal reached after | steps in all |")
     print("|---|--:|---|--:|--:|--:|")
-    for row in kept.of(plan=plan):
+    for row in stored.of(plan=plan):
         print(line(row))
 
 

@@ -33,9 +33,9 @@ def points(total: int, ace: bool) -> tuple[int, bool]:
 @functools.cache
 def dealer_ends(total: int, ace: bool) -> dict[int, float]:
     """Return the probability of each number of points that a dealer ends with; 0 stands for more than 21."""
-    own, _ = points(total, ace)
-    if own >= STOPS:
-        return {own if own <= BUST else 0: 1.0}
+    hand, _ = points(total, ace)
+    if hand >= STOPS:
+        return {hand if hand <= BUST else 0: 1.0}
     return dealer_draws(total, ace)
 
 
@@ -53,38 +53,39 @@ def value_of(sticks: Sticks | None) -> float:
     """Return the mean return of a policy; of an optimal one where None."""
 
     @functools.cache
-    def value(total: int, ace: bool, shown: int) -> float:
-        own, usable = points(total, ace)
+    def value(total: int, ace: bool, dealer_card: int) -> float:
+        hand, usable = points(total, ace)
         stick = sum(
-            chance * ((own > end) - (own < end)) for end, chance in dealer_draws(shown, shown == 1).items()
+            chance * ((hand > end) - (hand < end))
+            for end, chance in dealer_draws(dealer_card, dealer_card == 1).items()
         )
-        if sticks is not None and sticks(own, shown, usable):
+        if sticks is not None and sticks(hand, dealer_card, usable):
             return stick
         hit = sum(
-            chance * (-1.0 if total + card > BUST else value(total + card, ace or card == 1, shown))
+            chance * (-1.0 if total + card > BUST else value(total + card, ace or card == 1, dealer_card))
             for card, chance in CARDS.items()
         )
         return hit if sticks is not None else max(hit, stick)
 
-    def from_the_deal(one: int, other: int, shown: int) -> float:
-        natural = {one, other} == {1, 10} and (sticks is None or sticks(BUST, shown, True))
+    def from_the_deal(first: int, second: int, dealer_card: int) -> float:
+        natural = {first, second} == {1, 10} and (sticks is None or sticks(BUST, dealer_card, True))
         if natural:
-            return 1.0 - {1: CARDS[10], 10: CARDS[1]}.get(shown, 0.0)
-        return value(one + other, 1 in (one, other), shown)
+            return 1.0 - {1: CARDS[10], 10: CARDS[1]}.get(dealer_card, 0.0)
+        return value(first + second, 1 in (first, second), dealer_card)
 
     return sum(
-        CARDS[one] * CARDS[other] * CARDS[shown] * from_the_deal(one, other, shown)
-        for one in CARDS
-        for other in CARDS
-        for shown in CARDS
+        CARDS[first] * CARDS[second] * CARDS[dealer_card] * from_the_deal(first, second, dealer_card)
+        for first in CARDS
+        for second in CARDS
+        for dealer_card in CARDS
     )
 
 
 def value_of_rules(rules: ifthen.RuleSet) -> float:
     """Return the mean return of a ruleset."""
 
-    def sticks(own: int, shown: int, usable: bool) -> bool:
-        return int(rules.choose(np.array([[own, shown, usable]], dtype=np.float64))[0][0]) == 0
+    def sticks(hand: int, dealer_card: int, usable: bool) -> bool:
+        return int(rules.choose(np.array([[hand, dealer_card, usable]], dtype=np.float64))[0][0]) == 0
 
     return value_of(sticks)
 
@@ -95,16 +96,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("study", type=Path)
-    study, found = parser.parse_args().study, []
+    study, values = parser.parse_args().study, []
     models = sorted(study.glob("trials/PPL-X/Blackjack-v1/*.zip"))
     if len(models) < 2:
         parser.error(f"{study} has no models of PPL-X on Blackjack-v1: run the study, and do not pack it.")
     print(f"optimum {value_of(None):.4f}")
     for path in models:
         rules = ifthen.load(path).ruleset
-        found.append(value_of_rules(rules))
-        print(f"seed {path.stem}: {found[-1]:.4f}, {len(rules)} rules")
-    print(f"mean {np.mean(found):.4f} ± {np.std(found, ddof=1):.4f}, worst {min(found):.4f}")
+        values.append(value_of_rules(rules))
+        print(f"seed {path.stem}: {values[-1]:.4f}, {len(rules)} rules")
+    print(f"mean {np.mean(values):.4f} ± {np.std(values, ddof=1):.4f}, worst {min(values):.4f}")
 
 
 if __name__ == "__main__":

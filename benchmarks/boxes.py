@@ -59,14 +59,14 @@ def halfspaces(n: int, features: int, restricted: int, rng: np.random.Generator)
 
 def partition(n: int, features: int, widen: float, rng: np.random.Generator) -> Bounds:
     """Return the parts of a space cut at random until there are n, each widened a little, in random order."""
-    parts = [np.tile([0.0, 1.0], (features, 1))]
-    while len(parts) < n:
-        sizes = np.array([np.prod(part[:, 1] - part[:, 0]) for part in parts])
-        part, d = parts.pop(int(rng.choice(len(parts), p=sizes / sizes.sum()))), int(rng.integers(features))
-        below, above = part.copy(), part.copy()
-        below[d, 1] = above[d, 0] = part[d, 0] + (part[d, 1] - part[d, 0]) * rng.uniform(0.3, 0.7)
-        parts += [below, above]
-    bounds = np.array(parts)[rng.permutation(n)]
+    boxes = [np.tile([0.0, 1.0], (features, 1))]
+    while len(boxes) < n:
+        sizes = np.array([np.prod(box[:, 1] - box[:, 0]) for box in boxes])
+        box, d = boxes.pop(int(rng.choice(len(boxes), p=sizes / sizes.sum()))), int(rng.integers(features))
+        below, above = box.copy(), box.copy()
+        below[d, 1] = above[d, 0] = box[d, 0] + (box[d, 1] - box[d, 0]) * rng.uniform(0.3, 0.7)
+        boxes += [below, above]
+    bounds = np.array(boxes)[rng.permutation(n)]
     bounds[..., 0] -= widen * rng.random(bounds.shape[:2])
     bounds[..., 1] += widen * rng.random(bounds.shape[:2])
     return np.asarray(np.clip(bounds, 0, 1))
@@ -92,22 +92,26 @@ def real_features(n: int) -> tuple[Feature, ...]:
 def row(case: Case, n: int, features: tuple[Feature, ...]) -> list[str]:
     """Answer all questions about a ruleset; return a row of the table."""
     clock = [time.perf_counter()]
-    found = coverage(case.bounds, features)
+    cover = coverage(case.bounds, features)
     clock.append(time.perf_counter())
     rules = DecisionList(case.bounds, np.arange(n) % len(ACTIONS), features, ACTIONS)
     reaches = first_match(rules)
     clock.append(time.perf_counter())
-    same = compare(rules, rules.subset([r.rule for r in reaches if r.decides is not False]))
+    equivalence = compare(rules, rules.subset([r.rule for r in reaches if r.decides is not False]))
     clock.append(time.perf_counter())
     seconds = [f"{after - before:.3f}" for before, after in itertools.pairwise(clock)]
     dead, unknown = (sum(reach.decides is answer for reach in reaches) for answer in (False, None))
-    answer = {True: "complete", False: "holes", None: "gave up"}[found.complete]
+    answer = {True: "complete", False: "holes", None: "gave up"}[cover.complete]
     return [
         *(str(n), str(len(features)), case.name),
-        *(answer, f"{found.uncovered_share:.2g}", f"{found.decided_share:.3g}"),
-        *(f"{found.nodes:,}", seconds[0], f"{dead} / {unknown}"),
+        *(answer, f"{cover.uncovered_share:.2g}", f"{cover.decided_share:.3g}"),
+        *(f"{cover.nodes:,}", seconds[0], f"{dead} / {unknown}"),
         *(str(sum(reach.share is None for reach in reaches)), seconds[1]),
-        *({True: "equal", False: "differ", None: "gave up"}[same.equal], f"{same.nodes:,}", seconds[2]),
+        *(
+            {True: "equal", False: "differ", None: "gave up"}[equivalence.equal],
+            f"{equivalence.nodes:,}",
+            seconds[2],
+        ),
     ]
 
 

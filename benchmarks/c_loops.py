@@ -58,9 +58,9 @@ def compiled(name: str) -> ctypes.CDLL:
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / f"{name}.so"
         command = [find_gcc(), *FLAGS, "-o", str(library), str(SOURCES / f"{name}.c"), "-lm"]
-        done = subprocess.run(command, check=False, capture_output=True, text=True)
-        if done.returncode:
-            raise SystemExit(f"gcc could not compile {name}.c:\n{done.stderr}")
+        process = subprocess.run(command, check=False, capture_output=True, text=True)
+        if process.returncode:
+            raise SystemExit(f"gcc could not compile {name}.c:\n{process.stderr}")
         return ctypes.CDLL(str(library))
 
 
@@ -132,9 +132,11 @@ class CReinforce:
     """
 
     def __init__(self, library: ctypes.CDLL, system: PPLST) -> None:
-        task, p = table_of(system), system.parameters
-        if p.payoff != "return":
-            raise ValueError(f"reinforce.c knows the discounted return only, not payoff={p.payoff!r}.")
+        task, parameters = table_of(system), system.parameters
+        if parameters.payoff != "return":
+            raise ValueError(
+                f"reinforce.c knows the discounted return only, not payoff={parameters.payoff!r}."
+            )
         model, cuts = task.dynamics, plan(task).cuts
         self._reinforce = library.reinforce_all
         self._reinforce.argtypes = [POINTER, WHOLE, ctypes.c_uint64, POINTER, POINTER, POINTER, POINTER]
@@ -151,11 +153,11 @@ class CReinforce:
             *model.next_state.shape,
             len(model.starts),
             len(task.features),
-            p.idv_size,
+            parameters.idv_size,
             task.t_max,
-            p.num_reinf_rollouts,
-            p.eta,
-            p.x0,
+            parameters.num_reinf_rollouts,
+            parameters.eta,
+            parameters.x0,
             task.gamma,
             *(address(array) for array in self._arrays),
         )

@@ -31,10 +31,10 @@ WAYS: dict[str, dict[str, Any]] = {
 EPOCHS = {"CartPole-v1": 60, "MountainCar-v0": 100, "Acrobot-v1": 100}
 
 
-def measured(name: str, way: str, seed: int, epochs: int) -> dict[str, Any]:
+def measured(name: str, variant: str, seed: int, epochs: int) -> dict[str, Any]:
     """Return what one run took and got."""
-    task, parameters = env_task(name), dict(WAYS[way])
-    if way.startswith("growing"):
+    task, parameters = env_task(name), dict(WAYS[variant])
+    if variant.startswith("growing"):
         parameters["first_episodes"] = max(1, len(task.z) // 8)
     began = time.perf_counter()
     system = PPLDL(task, seed=seed, **parameters).learn(epochs=epochs)
@@ -42,7 +42,7 @@ def measured(name: str, way: str, seed: int, epochs: int) -> dict[str, Any]:
     score = evaluate(system, task, seeds=task.test_seeds(100)).performance
     return {
         "task": name,
-        "way": way,
+        "way": variant,
         "seed": seed,
         "steps": system.history["steps"][-1],
         "seconds": seconds,
@@ -61,12 +61,12 @@ def main() -> None:
     for name in options.only:
         PPLDL(env_task(name), pop_size=4).learn(epochs=1)  # compiles
         for seed in range(options.seeds):
-            rows += [measured(name, way, seed, options.epochs or EPOCHS[name]) for way in WAYS]
+            rows += [measured(name, variant, seed, options.epochs or EPOCHS[name]) for variant in WAYS]
             print(name, "seed", seed, "done", flush=True)
     runs = polars.DataFrame(rows)
-    whole = runs.filter(polars.col("way") == "all of z").select("task", "seed", "steps", "seconds")
+    baseline = runs.filter(polars.col("way") == "all of z").select("task", "seed", "steps", "seconds")
     table = (
-        runs.join(whole, on=["task", "seed"], suffix="_all")
+        runs.join(baseline, on=["task", "seed"], suffix="_all")
         .group_by("task", "way", maintain_order=True)
         .agg(
             (polars.col("steps") / polars.col("steps_all")).median().round(3).alias("steps / all"),

@@ -61,16 +61,16 @@ def rate_of(ruleset: RuleSet, condition: str) -> float:
     return 100 * float(np.mean(returns > 0))
 
 
-def trained(name: str, condition: str, seed: int, **given: Any) -> tuple[RuleSet, float]:
+def trained(name: str, condition: str, seed: int, **overrides: Any) -> tuple[RuleSet, float]:
     """Return a policy, and the processor seconds that it took."""
     system, parameters = SYSTEMS[name]
-    own = system_by_name(system)(task_of(condition), seed=seed, threads=1, **parameters, **given)
+    learner = system_by_name(system)(task_of(condition), seed=seed, threads=1, **parameters, **overrides)
     began = time.thread_time()
     if system == "SAMUEL":
-        own.learn(epochs=GENERATIONS)
+        learner.learn(epochs=GENERATIONS)
     else:
-        own.learn(episodes=EPISODES)
-    return own.ruleset, time.thread_time() - began
+        learner.learn(episodes=EPISODES)
+    return learner.ruleset, time.thread_time() - began
 
 
 def over_trials(trials: int, job: Any) -> NDArray[np.float64]:
@@ -79,13 +79,13 @@ def over_trials(trials: int, job: Any) -> NDArray[np.float64]:
         return np.array(list(pool.map(job, range(trials))), dtype=np.float64)
 
 
-def learn(trials: int, systems: list[str], given: dict[str, Any], out: Path | None) -> None:
-    """Print how often the policy of each system evades, variable starts; `given` parameters are for all."""
+def learn(trials: int, systems: list[str], overrides: dict[str, Any], out: Path | None) -> None:
+    """Print how often the policy of each system evades, variable starts; `overrides` are for all."""
     rates = read_rates(out)
     for name in systems:
 
         def job(seed: int, name: str = name) -> tuple[float, float, int]:
-            ruleset, took = trained(name, "variable", seed, **given)
+            ruleset, took = trained(name, "variable", seed, **overrides)
             return rate_of(ruleset, "variable"), took, len(ruleset)
 
         rate, took, rules = over_trials(trials, job).T
@@ -96,10 +96,10 @@ def learn(trials: int, systems: list[str], given: dict[str, Any], out: Path | No
             flush=True,
         )
         write_rates(out, rates)
-    for name in [own for own in rates if own != "SAMUEL-2" and "SAMUEL-2" in rates]:
-        above = mannwhitneyu(rates["SAMUEL-2"], rates[name], alternative="greater").pvalue
-        either = mannwhitneyu(rates["SAMUEL-2"], rates[name]).pvalue
-        print(f"SAMUEL-2 above {name}: p = {above:.2g}; other than {name}: p = {either:.2g}")
+    for name in [system_name for system_name in rates if system_name != "SAMUEL-2" and "SAMUEL-2" in rates]:
+        p_above = mannwhitneyu(rates["SAMUEL-2"], rates[name], alternative="greater").pvalue
+        p_other = mannwhitneyu(rates["SAMUEL-2"], rates[name]).pvalue
+        print(f"SAMUEL-2 above {name}: p = {p_above:.2g}; other than {name}: p = {p_other:.2g}")
 
 
 def read_rates(path: Path | None) -> dict[str, NDArray[np.float64]]:
@@ -109,14 +109,18 @@ def read_rates(path: Path | None) -> dict[str, NDArray[np.float64]]:
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     names = dict.fromkeys(row["system"] for row in rows)
-    return {name: np.array([float(r["evaded"]) for r in rows if r["system"] == name]) for name in names}
+    return {name: np.array([float(row["evaded"]) for row in rows if row["system"] == name]) for name in names}
 
 
 def write_rates(path: Path | None, rates: dict[str, NDArray[np.float64]]) -> None:
     """Write the rates of every system, a line for each trial."""
     if path is None:
         return
-    rows = [[name, seed, f"{r:.1f}"] for name, own in rates.items() for seed, r in enumerate(own.tolist())]
+    rows = [
+        [name, seed, f"{rate:.1f}"]
+        for name, system_rates in rates.items()
+        for seed, rate in enumerate(system_rates.tolist())
+    ]
     with path.open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([["system", "seed", "evaded"], *rows])
 
@@ -124,15 +128,15 @@ def write_rates(path: Path | None, rates: dict[str, NDArray[np.float64]]) -> Non
 def transfer(trials: int, systems: list[str]) -> None:
     """Print rates by the condition of training (rows) and of testing (columns)."""
     for name in systems:
-        print(f"{name:20}" + "".join(f"tested {own:>9}" for own in CONDITIONS))
+        print(f"{name:20}" + "".join(f"tested {tested:>9}" for tested in CONDITIONS))
         for condition in CONDITIONS:
 
             def job(seed: int, name: str = name, condition: str = condition) -> list[float]:
                 ruleset, _ = trained(name, condition, seed)
                 return [rate_of(ruleset, other) for other in CONDITIONS]
 
-            found = over_trials(trials, job)
-            cells = zip(found.mean(axis=0), found.std(axis=0, ddof=trials > 1), strict=True)
+            rates = over_trials(trials, job)
+            cells = zip(rates.mean(axis=0), rates.std(axis=0, ddof=trials > 1), strict=True)
             print(
                 f"trained {condition:10}" + "".join(f"  {m:5.1f} ± {d:4.1f} %" for m, d in cells), flush=True
             )
@@ -143,18 +147,18 @@ def ablation(trials: int, without: list[str], out: Path | None) -> None:
 
     That version's rates come from the file `out` where it has them.
     """
-    whole = read_rates(out).get("SAMUEL-2")
-    for operator in (*(() if whole is not None else ("none",)), *without):
-        given = {} if operator == "none" else {operator: False if operator == "delete" else 0.0}
+    full_rates = read_rates(out).get("SAMUEL-2")
+    for operator in (*(() if full_rates is not None else ("none",)), *without):
+        overrides = {} if operator == "none" else {operator: False if operator == "delete" else 0.0}
 
-        def job(seed: int, given: dict[str, Any] = given) -> float:
-            return rate_of(trained("SAMUEL-2", "variable", seed, **given)[0], "variable")
+        def job(seed: int, overrides: dict[str, Any] = overrides) -> float:
+            return rate_of(trained("SAMUEL-2", "variable", seed, **overrides)[0], "variable")
 
         rate = over_trials(trials, job)
-        whole = rate if whole is None else whole
+        full_rates = rate if full_rates is None else full_rates
         print(
             f"without {operator:10} {rate.mean():5.1f} ± {rate.std(ddof=trials > 1):4.1f} %, "
-            f"p = {mannwhitneyu(rate, whole).pvalue:.2g} ({trials} against {len(whole)} trials)",
+            f"p = {mannwhitneyu(rate, full_rates).pvalue:.2g} ({trials} against {len(full_rates)} trials)",
             flush=True,
         )
 
@@ -168,14 +172,14 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="with learn")
     parser.add_argument("--out", type=Path, metavar="FILE", help="all rates as CSV: learn writes them")
     parser.add_argument("--without", nargs="+", choices=OPERATORS, default=OPERATORS, help="with ablation")
-    own = parser.parse_args()
-    if own.what == "learn":
-        given = dict(parse_assignment(text) for text in own.set)
-        learn(own.trials, own.systems or list(SYSTEMS), given, own.out)
-    elif own.what == "transfer":
-        transfer(own.trials, own.systems or ["SAMUEL-2", "PPL-X"])
+    options = parser.parse_args()
+    if options.what == "learn":
+        overrides = dict(parse_assignment(assignment) for assignment in options.set)
+        learn(options.trials, options.systems or list(SYSTEMS), overrides, options.out)
+    elif options.what == "transfer":
+        transfer(options.trials, options.systems or ["SAMUEL-2", "PPL-X"])
     else:
-        ablation(own.trials, list(own.without), own.out)
+        ablation(options.trials, list(options.without), options.out)
 
 
 if __name__ == "__main__":

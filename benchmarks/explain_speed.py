@@ -35,8 +35,10 @@ def main() -> None:
             prune(policies[0], task)
             checking = max(timed(partial(verify, policy, task))() for policy in policies)
             pruning = max(timed(partial(prune, policy, task))() for policy in policies)
-            most = max(map(len, policies))
-            print(f"{system} on {name}: up to {most:,} rules, verify {checking:.2f} s, prune {pruning:.2f} s")
+            longest = max(map(len, policies))
+            print(
+                f"{system} on {name}: up to {longest:,} rules, verify {checking:.2f} s, prune {pruning:.2f} s"
+            )
 
 
 if __name__ == "__main__":

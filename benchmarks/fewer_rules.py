@@ -42,9 +42,9 @@ def counts(ruleset: RuleSet, task: TabularTask) -> dict[str, float]:
     pruned = prune(ruleset, task).ruleset
     seconds = time.perf_counter() - began
     listed = prune(ruleset, task, to="list", effort="normal").ruleset
-    for other in (pruned, listed):
-        if (policy_table(other, task) != policy_table(ruleset, task)).any():
-            raise SystemExit(f"{other!r} does not do what {ruleset!r} does on {task.name}.")
+    for shortened in (pruned, listed):
+        if (policy_table(shortened, task) != policy_table(ruleset, task)).any():
+            raise SystemExit(f"{shortened!r} does not do what {ruleset!r} does on {task.name}.")
     return {
         "rules": len(ruleset),
         "best_action_map": len(best_action_map(ruleset, task)),
@@ -60,19 +60,22 @@ def table_of(system: str, study: Path) -> polars.DataFrame:
     if results.ruleset is None:
         raise SystemExit(f"{study} holds no rulesets.")
     rows = []
-    for name, given in results.plan.tasks_by_name().items():
-        task = tabular(given, "this table")
+    for name, listed_task in results.plan.tasks_by_name().items():
+        task = tabular(listed_task, "this table")
         seeds = [trial.seed for trial in results.plan.trials_to_run() if trial[:2] == (system, name)]
-        found = [counts(results.ruleset(Trial(system, name, seed)), task) for seed in seeds]
-        known = SHORTEST / f"{name}.json"
+        trial_counts = [counts(results.ruleset(Trial(system, name, seed)), task) for seed in seeds]
+        shortest_file = SHORTEST / f"{name}.json"
         rows.append(
             {
                 "system": system,
                 "task": name,
-                "trials": len(found),
-                **{key: float(np.mean([row[key] for row in found])) for key in list(found[0])[:-1]},
-                "shortest_optimal": len(read_ruleset(known)[0]) if known.exists() else None,
-                "slowest_seconds": max(row["seconds"] for row in found[1:] or found),
+                "trials": len(trial_counts),
+                **{
+                    key: float(np.mean([row[key] for row in trial_counts]))
+                    for key in list(trial_counts[0])[:-1]
+                },
+                "shortest_optimal": len(read_ruleset(shortest_file)[0]) if shortest_file.exists() else None,
+                "slowest_seconds": max(row["seconds"] for row in trial_counts[1:] or trial_counts),
             }
         )
         print(" ".join(f"{key}={value}" for key, value in rows[-1].items()), flush=True)

@@ -44,19 +44,19 @@ class Took(NamedTuple):
 
 def took(command: list[str], **environment: str) -> Took:
     """Run a command in an empty folder, with an empty folder for compiled code unless one is named."""
-    with tempfile.TemporaryDirectory() as place:
-        own = {**os.environ, "IFTHEN_CACHE_DIR": str(Path(place) / "compiled"), **environment}
+    with tempfile.TemporaryDirectory() as folder:
+        env = {**os.environ, "IFTHEN_CACHE_DIR": str(Path(folder) / "compiled"), **environment}
         before, began = _processor(), time.perf_counter()
-        done = subprocess.run(command, cwd=place, env=own, capture_output=True, text=True, check=False)
+        process = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
         clock = time.perf_counter() - began
-        if done.returncode:
-            raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        if process.returncode:
+            raise SystemExit(f"{' '.join(command)} failed:\n{process.stdout[-2000:]}{process.stderr[-2000:]}")
         return Took(clock, _processor() - before)
 
 
 def _processor() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def least(rounds: list[Took]) -> Took:
@@ -64,32 +64,32 @@ def least(rounds: list[Took]) -> Took:
     return Took(*(min(column) for column in zip(*rounds, strict=True)))
 
 
-def measure(given: argparse.Namespace) -> Table:
+def measure(options: argparse.Namespace) -> Table:
     """Return a table with a row for each start, cold and with all compiled."""
-    trees = {"": ROOT / "src"} | ({"before: ": given.before.absolute()} if given.before else {})
-    table = Table("", *(f"{tree}{what}" for tree in trees for what in ("clock", "processor")))
-    if given.before:
+    trees = {"": ROOT / "src"} | ({"before: ": options.before.absolute()} if options.before else {})
+    table = Table("", *(f"{tree}{clock_name}" for tree in trees for clock_name in ("clock", "processor")))
+    if options.before:
         table.add_column("ratio")
     for name, arguments in STARTS.items():
-        if given.only and not any(part in name for part in given.only):
+        if options.only and not any(fragment in name for fragment in options.only):
             continue
-        with tempfile.TemporaryDirectory() as kept:
+        with tempfile.TemporaryDirectory() as cache_folder:
             cold: dict[str, list[Took]] = {tree: [] for tree in trees}
             warm: dict[str, list[Took]] = {tree: [] for tree in trees}
-            for number in range(given.rounds):
+            for number in range(options.rounds):
                 for tree, source in trees.items():
-                    place = {
+                    environment = {
                         "PYTHONPATH": str(source),
-                        "IFTHEN_CACHE_DIR": str(Path(kept) / f"{number}{tree[:6]}"),
+                        "IFTHEN_CACHE_DIR": str(Path(cache_folder) / f"{number}{tree[:6]}"),
                     }
                     for rounds in (cold, warm):
-                        rounds[tree].append(took([sys.executable, *arguments], **place))
+                        rounds[tree].append(took([sys.executable, *arguments], **environment))
         for label, rounds_of in (("", cold), (", all compiled", warm)):
             if label and arguments[:2] != TRAIN[:2]:
                 continue
-            found = [least(rounds_of[tree]) for tree in trees]
-            row = [f"{seconds:.2f} s" for one in found for seconds in one]
-            ratio = [f"{found[0].processor / found[1].processor:.2f}"] if given.before else []
+            times = [least(rounds_of[tree]) for tree in trees]
+            row = [f"{seconds:.2f} s" for measurement in times for seconds in measurement]
+            ratio = [f"{times[0].processor / times[1].processor:.2f}"] if options.before else []
             table.add_row(name + label, *row, *ratio)
     return table
 
@@ -97,8 +97,8 @@ def measure(given: argparse.Namespace) -> Table:
 def install() -> Table:
     """Return how long it takes from a wheel to first rules, with pip's cache warm."""
     table = Table("", "clock", "processor")
-    with tempfile.TemporaryDirectory() as place:
-        built, venv = Path(place) / "dist", Path(place) / "venv"
+    with tempfile.TemporaryDirectory() as folder:
+        built, venv = Path(folder) / "dist", Path(folder) / "venv"
         took([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(built), str(ROOT)])
         wheel = str(next(built.glob("*.whl")))
         python = str(venv / ("Scripts" if os.name == "nt" else "bin") / "python")
@@ -120,10 +120,10 @@ def install() -> Table:
         for warm in (False, True):
             for name, command in steps.items():
                 if warm or name != "first rules":
-                    one = took(command, PYTHONPATH="")
+                    step_time = took(command, PYTHONPATH="")
                     if warm:
-                        total = Took(total.clock + one.clock, total.processor + one.processor)
-                        table.add_row(name, f"{one.clock:.1f} s", f"{one.processor:.1f} s")
+                        total = Took(total.clock + step_time.clock, total.processor + step_time.processor)
+                        table.add_row(name, f"{step_time.clock:.1f} s", f"{step_time.processor:.1f} s")
         table.add_row("all", f"{total.clock:.1f} s", f"{total.processor:.1f} s")
     return table
 
@@ -135,8 +135,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="+", help="parts of names of what is measured")
     parser.add_argument("--install", action="store_true")
-    given = parser.parse_args()
-    Console().print(install() if given.install else measure(given))
+    options = parser.parse_args()
+    Console().print(install() if options.install else measure(options))
 
 
 if __name__ == "__main__":

@@ -141,38 +141,38 @@ def random_of(seed: int, kind: str, number: int) -> random.Random:
     return random.Random(f"{seed}/{kind}/{number}")
 
 
-def changed_bytes(data: bytes, draw: random.Random) -> bytes:
+def changed_bytes(data: bytes, rng: random.Random) -> bytes:
     """Return bytes with a few changes: some lost, doubled, moved, replaced or added."""
-    for _ in range(draw.choice((1, 1, 2, 5, 20))):
-        first = draw.randrange(len(data) + 1)
-        last = min(len(data), first + draw.choice((1, 1, 2, 8, 64, 1_000)))
+    for _ in range(rng.choice((1, 1, 2, 5, 20))):
+        first = rng.randrange(len(data) + 1)
+        last = min(len(data), first + rng.choice((1, 1, 2, 8, 64, 1_000)))
         piece = data[first:last]
-        new = draw.choice(
+        replacement = rng.choice(
             (
                 b"",
-                piece * draw.choice((2, 10, 1_000)),
-                bytes(draw.randrange(256) for _ in piece),
-                draw.choice((b"\0", b"\xff", b'"', b"{", b"]", b"\n", b"\\", b"9", b"-", b"e", b":", b"="))
+                piece * rng.choice((2, 10, 1_000)),
+                bytes(rng.randrange(256) for _ in piece),
+                rng.choice((b"\0", b"\xff", b'"', b"{", b"]", b"\n", b"\\", b"9", b"-", b"e", b":", b"="))
                 * 3,
-                data[draw.randrange(len(data) + 1) :][: len(piece)],
+                data[rng.randrange(len(data) + 1) :][: len(piece)],
             )
         )
-        data = data[:first] + new[:200_000] + data[last:]
-    return data[: draw.randrange(len(data) + 1)] if draw.random() < 0.1 else data
+        data = data[:first] + replacement[:200_000] + data[last:]
+    return data[: rng.randrange(len(data) + 1)] if rng.random() < 0.1 else data
 
 
-def changed_values(data: Any, draw: random.Random) -> Any:
+def changed_values(data: Any, rng: random.Random) -> Any:
     """Return plain data with some values or names replaced, left out or added."""
     data = fresh(data)
-    for _ in range(draw.choice((1, 1, 1, 2, 3, 8))):
-        inner = data
-        while isinstance(inner, dict | list) and inner:
-            place = draw.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
-            below: Any = inner[place]
-            if not isinstance(below, dict | list) or not below or draw.random() < 0.3:
-                _change(inner, place, draw)
+    for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
+        container = data
+        while isinstance(container, dict | list) and container:
+            key = rng.choice(list(container) if isinstance(container, dict) else range(len(container)))
+            child: Any = container[key]
+            if not isinstance(child, dict | list) or not child or rng.random() < 0.3:
+                _change(container, key, rng)
                 break
-            inner = below
+            container = child
     return data
 
 
@@ -181,78 +181,78 @@ def fresh(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-def _change(inner: Any, place: Any, draw: random.Random) -> None:
-    what = draw.random()
-    if what < 0.65:
-        inner[place] = fresh(draw.choice(ODD))
-    elif what < 0.75:
-        inner.pop(place)
-    elif isinstance(inner, dict):
-        inner[str(draw.choice(ODD))[:1_000]] = fresh(inner[place] if what < 0.9 else draw.choice(ODD))
+def _change(container: Any, key: Any, rng: random.Random) -> None:
+    chance = rng.random()
+    if chance < 0.65:
+        container[key] = fresh(rng.choice(ODD))
+    elif chance < 0.75:
+        container.pop(key)
+    elif isinstance(container, dict):
+        container[str(rng.choice(ODD))[:1_000]] = fresh(container[key] if chance < 0.9 else rng.choice(ODD))
     else:
-        short = len(json.dumps(inner[place])) < 50
-        inner.extend(fresh(inner[place]) for _ in range(draw.choice((1, 5, 3_000 if short else 2))))
+        short = len(json.dumps(container[key])) < 50
+        container.extend(fresh(container[key]) for _ in range(rng.choice((1, 5, 3_000 if short else 2))))
 
 
-def toml_of(value: Any, draw: random.Random, inside: bool = False) -> str:
+def toml_of(value: Any, rng: random.Random, inside: bool = False) -> str:
     """Return plain data as TOML, now and then with something odd in it; null is no TOML, and is written."""
-    if inside and draw.random() < 0.01:
-        return draw.choice(TOML)
+    if inside and rng.random() < 0.01:
+        return rng.choice(TOML)
     if isinstance(value, dict):
-        parts = [f"{json.dumps(str(name))} = {toml_of(inner, draw, True)}" for name, inner in value.items()]
-        return "{" + ", ".join(parts) + "}" if inside else "\n".join(parts) + "\n"
+        lines = [f"{json.dumps(str(name))} = {toml_of(inner, rng, True)}" for name, inner in value.items()]
+        return "{" + ", ".join(lines) + "}" if inside else "\n".join(lines) + "\n"
     if isinstance(value, list):
-        return "[" + ", ".join(toml_of(inner, draw, True) for inner in value) + "]"
+        return "[" + ", ".join(toml_of(inner, rng, True) for inner in value) + "]"
     return json.dumps(value)
 
 
-def changed_text(text: bytes, data: Any, draw: random.Random, write: Callable[[Any], str]) -> bytes:
+def changed_text(text: bytes, data: Any, rng: random.Random, write: Callable[[Any], str]) -> bytes:
     """Return a file with its bytes or its values changed."""
-    if draw.random() < 0.3:
-        return changed_bytes(text, draw)
-    changed = write(changed_values(data, draw)).encode(errors="replace")
-    return changed_bytes(changed, draw) if draw.random() < 0.1 else changed
+    if rng.random() < 0.3:
+        return changed_bytes(text, rng)
+    changed = write(changed_values(data, rng)).encode(errors="replace")
+    return changed_bytes(changed, rng) if rng.random() < 0.1 else changed
 
 
-def changed_zip(data: bytes, draw: random.Random) -> bytes:
+def changed_zip(data: bytes, rng: random.Random) -> bytes:
     """Return a model with bytes of the archive, of its arrays or values of its manifest changed."""
-    if draw.random() < 0.2:
-        return changed_bytes(data, draw)
+    if rng.random() < 0.2:
+        return changed_bytes(data, rng)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     names = [name for name in members if name.endswith(".npy")]
-    if draw.random() < 0.65:
-        manifest = changed_values(json.loads(members["manifest.json"]), draw)
+    if rng.random() < 0.65:
+        manifest = changed_values(json.loads(members["manifest.json"]), rng)
         members["manifest.json"] = json.dumps(manifest).encode()
-    if draw.random() < 0.5:
-        name = draw.choice(names)
-        members[name] = changed_array(members[name], draw)
-    if draw.random() < 0.1:
-        members[draw.choice((draw.choice(names), "x.npy", "../x", "population/x.npy"))] = members[
-            draw.choice(names)
+    if rng.random() < 0.5:
+        name = rng.choice(names)
+        members[name] = changed_array(members[name], rng)
+    if rng.random() < 0.1:
+        members[rng.choice((rng.choice(names), "x.npy", "../x", "population/x.npy"))] = members[
+            rng.choice(names)
         ]
-    if draw.random() < 0.1:
-        members.pop(draw.choice(list(members)))
+    if rng.random() < 0.1:
+        members.pop(rng.choice(list(members)))
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", draw.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
+    with zipfile.ZipFile(buffer, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
     return buffer.getvalue()
 
 
-def changed_array(data: bytes, draw: random.Random) -> bytes:
+def changed_array(data: bytes, rng: random.Random) -> bytes:
     """Return an array with other numbers, another shape or another type, or with its bytes changed."""
     import numpy as np
 
-    array, what = np.load(io.BytesIO(data)), draw.random()
-    if what < 0.2:
-        return changed_bytes(data, draw)
-    if what < 0.6 and array.size:
-        array.reshape(-1)[draw.randrange(array.size)] = draw.choice((0, 1, -1, 2**31 - 1, -(2**31), 5, 100))
-    elif what < 0.8:
-        array = draw.choice((array.reshape(-1), array[..., None], array.sum(), array[:0], array[:-1]))
+    array, chance = np.load(io.BytesIO(data)), rng.random()
+    if chance < 0.2:
+        return changed_bytes(data, rng)
+    if chance < 0.6 and array.size:
+        array.reshape(-1)[rng.randrange(array.size)] = rng.choice((0, 1, -1, 2**31 - 1, -(2**31), 5, 100))
+    elif chance < 0.8:
+        array = rng.choice((array.reshape(-1), array[..., None], array.sum(), array[:0], array[:-1]))
     else:
-        array = array.astype(draw.choice(("u1", "i2", "i4", "i8", "f2", "f4", "f8", "?", "c16", "U3")))
+        array = array.astype(rng.choice(("u1", "i2", "i4", "i8", "f2", "f4", "f8", "?", "c16", "U3")))
     buffer = io.BytesIO()
     np.save(buffer, array)
     return buffer.getvalue()
@@ -289,8 +289,8 @@ class Sound:
             ):
                 maker: Any = getattr(ifthen, name.replace("-", ""))
                 small_plan: dict[str, Any] = {"steps": 1_000, "require": "never 0 when pole angle >= 0.1"}
-                more = small_plan if name == "PPL-X" and task.name == "CartPole-v1" else {}
-                system = maker(task, threads=1, seed=1, **parameters, **more).learn(epochs=1)
+                extra_parameters = small_plan if name == "PPL-X" and task.name == "CartPole-v1" else {}
+                system = maker(task, threads=1, seed=1, **parameters, **extra_parameters).learn(epochs=1)
                 system.save(folder / "model.zip")
                 self.models.append((folder / "model.zip").read_bytes())
                 self.json.append(json.loads(ifthen.export(system, "json")))
@@ -333,14 +333,14 @@ class Sound:
         write_pack(self.packed, read_results(self.study))
 
 
-def read_model(sound: Sound, draw: random.Random, folder: Path) -> None:
+def read_model(sound: Sound, rng: random.Random, folder: Path) -> None:
     """Load a changed model and use it."""
     import ifthen
 
     path = folder / "model.zip"
-    path.write_bytes(changed_zip(draw.choice(sound.models), draw))
+    path.write_bytes(changed_zip(rng.choice(sound.models), rng))
     system = ifthen.load(path, threads=1)
-    if draw.random() < 0.3:
+    if rng.random() < 0.3:
         system.predict([feature.low for feature in system.ruleset.observed_features])
     if system.front is not None:
         str(system.front)
@@ -350,50 +350,50 @@ def read_model(sound: Sound, draw: random.Random, folder: Path) -> None:
     ifthen.load(folder / "again.zip", threads=1)
 
 
-def read_rules(sound: Sound, draw: random.Random, folder: Path, suffix: str) -> None:
+def read_rules(sound: Sound, rng: random.Random, folder: Path, suffix: str) -> None:
     """Read changed rules and write them again."""
     import ifthen
 
     path = folder / f"rules{suffix}"
     if suffix == ".json":
-        data = draw.choice(sound.json)
-        path.write_bytes(changed_text(json.dumps(data).encode(), data, draw, json.dumps))
+        data = rng.choice(sound.json)
+        path.write_bytes(changed_text(json.dumps(data).encode(), data, rng, json.dumps))
     elif suffix == ".txt":
-        path.write_bytes(changed_lines(draw.choice(sound.text), draw))
+        path.write_bytes(changed_lines(rng.choice(sound.text), rng))
     else:
-        path.write_bytes(changed_lines(draw.choice(sound.code[suffix]), draw))
+        path.write_bytes(changed_lines(rng.choice(sound.code[suffix]), rng))
     rules = ifthen.read_ruleset(path, None if suffix in (".json", ".txt") else pole()[0])
     ifthen.export(rules[0] if isinstance(rules, tuple) else rules, "text")
 
 
-def changed_lines(text: bytes, draw: random.Random) -> bytes:
+def changed_lines(text: bytes, rng: random.Random) -> bytes:
     """Return rules with lines or bytes changed."""
     lines = text.splitlines()
-    for _ in range(draw.choice((0, 1, 3))):
-        place = draw.randrange(len(lines))
-        lines[place] = draw.choice(
-            (b"", lines[place] * 2, draw.choice(lines), b"IF " + b"(" * 5_000, b"#", b"\0" * 9)
+    for _ in range(rng.choice((0, 1, 3))):
+        index = rng.randrange(len(lines))
+        lines[index] = rng.choice(
+            (b"", lines[index] * 2, rng.choice(lines), b"IF " + b"(" * 5_000, b"#", b"\0" * 9)
         )
-    text = b"\n".join(lines * draw.choice((1, 1, 1, 50)))
-    return changed_bytes(text, draw) if draw.random() < 0.8 else text
+    text = b"\n".join(lines * rng.choice((1, 1, 1, 50)))
+    return changed_bytes(text, rng) if rng.random() < 0.8 else text
 
 
-def read_run(sound: Sound, draw: random.Random, folder: Path) -> None:
+def read_run(sound: Sound, rng: random.Random, folder: Path) -> None:
     """Read the changed settings of a run and make its system."""
     from ifthen.runs.run_folder import SETTINGS, RunFolder
 
-    data = draw.choice(sound.runs)
-    text = changed_text(toml_of(data, NEVER).encode(), data, draw, lambda given: toml_of(given, draw))
+    data = rng.choice(sound.runs)
+    text = changed_text(toml_of(data, NEVER).encode(), data, rng, lambda value: toml_of(value, rng))
     (folder / SETTINGS).write_bytes(text)
     RunFolder(folder).settings().make_system(1)
 
 
-def read_plan(sound: Sound, draw: random.Random, folder: Path) -> None:
+def read_plan(sound: Sound, rng: random.Random, folder: Path) -> None:
     """Read a changed plan and list its trials."""
     from ifthen.study.study_plan import read_plan as read
 
     text = changed_text(
-        toml_of(sound.plan, NEVER).encode(), sound.plan, draw, lambda given: toml_of(given, draw)
+        toml_of(sound.plan, NEVER).encode(), sound.plan, rng, lambda value: toml_of(value, rng)
     )
     (folder / "plan.toml").write_bytes(
         text.replace(EVIL.encode(), b"no_such_module")
@@ -401,12 +401,12 @@ def read_plan(sound: Sound, draw: random.Random, folder: Path) -> None:
     read(folder / "plan.toml", []).trials_to_run()
 
 
-def read_study(sound: Sound, draw: random.Random, folder: Path) -> None:
+def read_study(sound: Sound, rng: random.Random, folder: Path) -> None:
     """Read the results of a study of which a file of JSON was changed."""
     from ifthen.study.read_results import read_results
     from ifthen.study.study_folder import maker_of
 
-    source, name = draw.choice(
+    source, name = rng.choice(
         (
             (sound.study, "study.json"),
             (sound.packed, "study.json"),
@@ -417,7 +417,7 @@ def read_study(sound: Sound, draw: random.Random, folder: Path) -> None:
     changed = folder / "study"
     shutil.copytree(source, changed)
     text = (changed / name).read_bytes()
-    (changed / name).write_bytes(changed_text(text, json.loads(text), draw, json.dumps))
+    (changed / name).write_bytes(changed_text(text, json.loads(text), rng, json.dumps))
     if name == "made-by.json":
         maker_of(changed)
         return
@@ -454,29 +454,29 @@ def pole() -> tuple[Any, Any]:
     return task, ifthen.parse_rules(HEAD, task=task)
 
 
-def read_required(sound: Sound, draw: random.Random, folder: Path) -> None:
+def read_required(sound: Sound, rng: random.Random, folder: Path) -> None:
     """Read a changed file of requirements; then each of them, and what it says of rules alone is decided."""
     import ifthen
     from ifthen.rules.text.constraint_text import constraints_in, is_about_rules
     from ifthen.verification.requirements import check_requirements, read_requirements
 
     path, (task, rules) = folder / "requirements.txt", pole()
-    path.write_bytes(changed_lines(REQUIRED, draw))
-    texts, sound_ones = read_requirements(path), []
-    for text in filter(is_about_rules, texts):
+    path.write_bytes(changed_lines(REQUIRED, rng))
+    requirements, about_rules = read_requirements(path), []
+    for requirement in filter(is_about_rules, requirements):
         with contextlib.suppress(ifthen.IfthenError):  # the others are to be read all the same
-            constraints_in(text, task.features, task.action_names)
-            sound_ones.append(text)
-    str(ifthen.verify(rules, require=sound_ones))
-    check_requirements(texts, task)
+            constraints_in(requirement, task.features, task.action_names)
+            about_rules.append(requirement)
+    str(ifthen.verify(rules, require=about_rules))
+    check_requirements(requirements, task)
 
 
-def read_terms(sound: Sound, draw: random.Random, folder: Path) -> None:
+def read_terms(sound: Sound, rng: random.Random, folder: Path) -> None:
     """Read changed sums of features, as --term gives them."""
     import ifthen
     from ifthen.rules.text.terms import terms_in
 
-    lines = changed_lines(TERMS, draw).decode(errors="replace").splitlines()
+    lines = changed_lines(TERMS, rng).decode(errors="replace").splitlines()
     for line in lines[:20]:
         with contextlib.suppress(ifthen.IfthenError):  # the others are to be read all the same
             terms_in([line], pole()[0].features)
@@ -487,11 +487,11 @@ NEVER = random.Random(0)
 NEVER.random = lambda: 1.0  # type: ignore[method-assign]  # nothing odd comes of it
 KINDS: dict[str, Callable[[Sound, random.Random, Path], None]] = {
     "model": read_model,
-    "rules-json": lambda sound, draw, folder: read_rules(sound, draw, folder, ".json"),
-    "rules-text": lambda sound, draw, folder: read_rules(sound, draw, folder, ".txt"),
-    "rules-python": lambda sound, draw, folder: read_rules(sound, draw, folder, ".py"),
-    "rules-c": lambda sound, draw, folder: read_rules(sound, draw, folder, ".c"),
-    "rules-dmn": lambda sound, draw, folder: read_rules(sound, draw, folder, ".dmn"),
+    "rules-json": lambda sound, rng, folder: read_rules(sound, rng, folder, ".json"),
+    "rules-text": lambda sound, rng, folder: read_rules(sound, rng, folder, ".txt"),
+    "rules-python": lambda sound, rng, folder: read_rules(sound, rng, folder, ".py"),
+    "rules-c": lambda sound, rng, folder: read_rules(sound, rng, folder, ".c"),
+    "rules-dmn": lambda sound, rng, folder: read_rules(sound, rng, folder, ".dmn"),
     "run": read_run,
     "plan": read_plan,
     "study": read_study,
@@ -521,16 +521,16 @@ def work(files: Path, kind: str, seed: int, numbers: Iterator[int]) -> None:
         sys.path.append(name)
         for number in numbers:
             print(f"begin {number}", flush=True)
-            began, outcome, own = time.perf_counter(), "read", folder / "file"
-            own.mkdir()
+            began, outcome, file_folder = time.perf_counter(), "read", folder / "file"
+            file_folder.mkdir()
             try:
-                KINDS[kind](sound, random_of(seed, kind, number), own)
+                KINDS[kind](sound, random_of(seed, kind, number), file_folder)
             except ifthen.IfthenError:
                 outcome = "refused"
             except Exception:
                 outcome = "traceback"
                 traceback.print_exc()
-            shutil.rmtree(own)
+            shutil.rmtree(file_folder)
             peak = peak_memory()
             evil = int(EVIL in sys.modules)
             took = time.perf_counter() - began
@@ -549,14 +549,14 @@ class Tally:
 
     def add(self, name: str, outcome: str, took: float, peak: float, evil: bool) -> None:
         """Count one file."""
-        found = [outcome]
-        found += ["hang"] if took > SECONDS and outcome != "hang" else []
-        found += ["memory"] if peak > MEMORY else []
-        found += ["import"] if evil else []
-        self.counts.update(found)
+        outcomes = [outcome]
+        outcomes += ["hang"] if took > SECONDS and outcome != "hang" else []
+        outcomes += ["memory"] if peak > MEMORY else []
+        outcomes += ["import"] if evil else []
+        self.counts.update(outcomes)
         self.slowest, self.peak = max(self.slowest, took), max(self.peak, peak)
-        if set(found) & {"traceback", "hang", "memory", "import"}:
-            self.bad.append(f"{name}: {', '.join(found)}")
+        if set(outcomes) & {"traceback", "hang", "memory", "import"}:
+            self.bad.append(f"{name}: {', '.join(outcomes)}")
 
 
 def chunk(files: Path, kind: str, seed: int, first: int, last: int, tally: Tally) -> None:
@@ -587,12 +587,12 @@ def _hand_on(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None:
     lines.put("")
 
 
-def _follow(process: subprocess.Popen[str], kind: str, first: int, last: int, tally: Tally) -> int:
+def _follow(process: subprocess.Popen[str], kind: str, next_number: int, end: int, tally: Tally) -> int:
     """Count what a process says of its files; return the number of the first one that is left."""
     lines: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_hand_on, args=(process, lines), daemon=True).start()
     begun: int | None = None
-    start = first
+    start = next_number
     while True:
         limit = START_SECONDS if begun is None else 2 * SECONDS
         try:
@@ -601,64 +601,66 @@ def _follow(process: subprocess.Popen[str], kind: str, first: int, last: int, ta
             line, ready = [], False
         if not line:
             process.kill()
-            if begun is None and first == start:
+            if begun is None and next_number == start:
                 raise SystemExit(f"a process for {kind} did not start")
             if begun is not None:
                 tally.add(
                     f"{kind}/{begun}", "traceback" if ready else "hang", 0.0 if ready else limit, 0.0, False
                 )
                 return begun + 1
-            return first
+            return next_number
         if line[0] == "begin":
             begun = int(line[1])
         else:
             assert begun is not None
             tally.add(f"{kind}/{begun}", line[1], float(line[2]), float(line[3]), line[4] == "1")
-            first, begun = begun + 1, None
-            if first == last:
-                return first
+            next_number, begun = begun + 1, None
+            if next_number == end:
+                return next_number
 
 
 def main() -> int:
     """Do what the command line says."""
-    options = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("--files", type=int, default=5_000, help="files of each kind")
-    options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
-    options.add_argument("--workers", type=int, default=os.cpu_count())
-    options.add_argument("--only", metavar="KIND/NUMBER", help="read one file, and say what it raises")
-    options.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
-    given = options.parse_args()
-    if given.worker:
-        files, kind, first, last = given.worker
-        work(Path(files), kind, given.seed, iter(range(int(first), int(last))))
+    parser.add_argument("--files", type=int, default=5_000, help="files of each kind")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--only", metavar="KIND/NUMBER", help="read one file, and say what it raises")
+    parser.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        files, kind, first, last = options.worker
+        work(Path(files), kind, options.seed, iter(range(int(first), int(last))))
         return 0
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / SOUND).write_bytes(pickle.dumps(Sound(Path(folder))))
-        if given.only:
-            kind, _, number = given.only.partition("/")
-            work(Path(folder), kind, given.seed, iter([int(number)]))
+        if options.only:
+            kind, _, number = options.only.partition("/")
+            work(Path(folder), kind, options.seed, iter([int(number)]))
             return 0
-        return fuzz(given, Path(folder))
+        return fuzz(options, Path(folder))
 
 
-def fuzz(given: argparse.Namespace, files: Path) -> int:
+def fuzz(options: argparse.Namespace, files: Path) -> int:
     """Read files of all kinds and print a table; return 1 where anything was wrong."""
     from rich.console import Console
     from rich.table import Table
 
-    tallies = {kind: Tally() for kind in given.kinds}
+    tallies = {kind: Tally() for kind in options.kinds}
     began = time.perf_counter()
-    jobs = [(kind, first) for first in range(0, given.files, CHUNK) for kind in given.kinds]
-    with ThreadPoolExecutor(given.workers) as pool:
-        done = [
-            pool.submit(chunk, files, kind, given.seed, first, min(first + CHUNK, given.files), tallies[kind])
+    jobs = [(kind, first) for first in range(0, options.files, CHUNK) for kind in options.kinds]
+    with ThreadPoolExecutor(options.workers) as pool:
+        futures = [
+            pool.submit(
+                chunk, files, kind, options.seed, first, min(first + CHUNK, options.files), tallies[kind]
+            )
             for kind, first in jobs
         ]
-        for each in done:
-            each.result()
+        for future in futures:
+            future.result()
     columns = (
         "kind",
         "files",
@@ -671,17 +673,18 @@ def fuzz(given: argparse.Namespace, files: Path) -> int:
         "slowest s",
         "MiB",
     )
-    table = Table(*columns, title=f"seed {given.seed}, {time.perf_counter() - began:.0f} s")
+    table = Table(*columns, title=f"seed {options.seed}, {time.perf_counter() - began:.0f} s")
     for kind, tally in tallies.items():
         counts = [tally.counts[name] for name in ("read", "refused", "traceback", "hang", "memory", "import")]
-        rest = (f"{tally.slowest:.1f}", f"{tally.peak / 2**20:,.0f}")
-        table.add_row(kind, f"{given.files:,}", *(f"{count:,}" for count in counts), *rest)
+        extremes = (f"{tally.slowest:.1f}", f"{tally.peak / 2**20:,.0f}")
+        table.add_row(kind, f"{options.files:,}", *(f"{count:,}" for count in counts), *extremes)
     console = Console(width=120)
     console.print(table)
     bad = [line for tally in tallies.values() for line in tally.bad]
     for line in bad[:50]:
         console.print(
-            f"{line}; see it with: python benchmarks/fuzz.py --seed {given.seed} --only {line.split(':')[0]}"
+            f"{line}; see it with: python benchmarks/fuzz.py --seed {options.seed} "
+            f"--only {line.split(':')[0]}"
         )
     return 1 if bad else 0
 

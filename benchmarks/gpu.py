@@ -59,24 +59,24 @@ FULL, QUICK = Effort(5, 20_000, 100_000, 50), Effort(2, 1000, 2000, 3)
 def seconds(work: Callable[[], object], repeats: int) -> float:
     """Return the least seconds that work takes, after one run that does not count."""
     work()
-    taken = []
+    durations = []
     for _ in range(repeats):
         cuda.synchronize()
         began = time.perf_counter()
         work()
         cuda.synchronize()
-        taken.append(time.perf_counter() - began)
-    return min(taken)
+        durations.append(time.perf_counter() - began)
+    return min(durations)
 
 
 def random_lists(
-    task: Task, n: int, how: int = LIST, rules: int | None = None, p_any: float = 0.0
+    task: Task, n: int, method: int = LIST, rules: int | None = None, p_any: float = 0.0
 ) -> RuleBatch:
     """Return the rules of a random population."""
     size = rules or task.suitable_rules
-    learns = 0 if how == LIST else len(task.features) + 2
+    learns = 0 if method == LIST else len(task.features) + 2
     parameters = PittsburghParameters(pop_size=n, idv_size=size, p_any=p_any)
-    return first_population(parameters, task, 0, learns).batch(how, 10.0, 0 if how == LIST else None)
+    return first_population(parameters, task, 0, learns).batch(method, 10.0, 0 if method == LIST else None)
 
 
 @cuda.jit  # type: ignore[untyped-decorator]  # Numba has no types here
@@ -95,20 +95,20 @@ def chained(out: Any) -> None:
 
 def ceilings(effort: Effort) -> None:
     """Measure what the device's memory and arithmetic allow."""
-    one = cuda.device_array(2**28, dtype=np.float64)
-    other = cuda.device_array_like(one)
-    copied = seconds(lambda: other.copy_to_device(one), effort.repeats)
-    print(f"copying memory: {2 * one.nbytes / copied / 1e12:.2f} TB/s read and written")
+    source = cuda.device_array(2**28, dtype=np.float64)
+    target = cuda.device_array_like(source)
+    copied = seconds(lambda: target.copy_to_device(source), effort.repeats)
+    print(f"copying memory: {2 * source.nbytes / copied / 1e12:.2f} TB/s read and written")
     out, blocks, threads = cuda.to_device(np.zeros(1)), 132 * 32, 256
-    taken = seconds(lambda: chained[blocks, threads](out), effort.repeats)
+    duration = seconds(lambda: chained[blocks, threads](out), effort.repeats)
     products = blocks * threads * ADDITIONS * 4
-    print(f"products with sums, double precision: {2 * products / taken / 1e12:.1f} TFLOP/s")
+    print(f"products with sums, double precision: {2 * products / duration / 1e12:.1f} TFLOP/s")
 
 
-def same(one: Measured, other: Measured) -> bool:
+def same(first: Measured, second: Measured) -> bool:
     """Return whether two measures agree in every bit."""
     names = Measured.__dataclass_fields__
-    return all(getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in names)
+    return all(getattr(first, name).tobytes() == getattr(second, name).tobytes() for name in names)
 
 
 def forgetful(simulator: Any, rules: RuleBatch) -> Callable[[], object]:
@@ -124,7 +124,7 @@ def forgetful(simulator: Any, rules: RuleBatch) -> Callable[[], object]:
 def simulators(task: Task, noise: Noise = "aligned", method: Method = "sampled") -> tuple[Any, Any]:
     """Return the simulators of the CPU and of the GPU."""
     options: Any = {"threads": available_threads(), "noise": noise, "method": method}
-    cpu, cuda_ = (simulator_of(task, backend=each, **options) for each in get_args(Backend)[1:])
+    cpu, cuda_ = (simulator_of(task, backend=backend, **options) for backend in get_args(Backend)[1:])
     return cpu, cuda_
 
 
@@ -136,16 +136,16 @@ def tables(effort: Effort) -> None:
     for (size, p_slip), noise in product(TABLES, get_args(Noise)):
         task = frozen_lake(size, p_slip)
         on_cpu, on_gpu = simulators(task, noise)
-        many = random_lists(task, effort.policies)
-        few = many.take(slice(0, effort.policies // 10))
-        measured, plain = on_gpu.fitness(many, 0), on_cpu.fitness(few, 0)
-        equal = same(plain, on_gpu.fitness(few, 0))
-        fast = seconds(partial(on_gpu.fitness, many, 0), effort.repeats)
-        slow = seconds(forgetful(on_cpu, few), effort.repeats)
-        quick, usual = measured.steps.sum() / fast, plain.steps.sum() / slow
+        gpu_rules = random_lists(task, effort.policies)
+        cpu_rules = gpu_rules.take(slice(0, effort.policies // 10))
+        gpu_result, cpu_result = on_gpu.fitness(gpu_rules, 0), on_cpu.fitness(cpu_rules, 0)
+        equal = same(cpu_result, on_gpu.fitness(cpu_rules, 0))
+        gpu_seconds = seconds(partial(on_gpu.fitness, gpu_rules, 0), effort.repeats)
+        cpu_seconds = seconds(forgetful(on_cpu, cpu_rules), effort.repeats)
+        gpu_speed, cpu_speed = gpu_result.steps.sum() / gpu_seconds, cpu_result.steps.sum() / cpu_seconds
         print(
-            f"({size}, {p_slip})".ljust(16) + f"{noise:<8} {effort.policies:>8,}  {quick / 1e9:9.2f} G  "
-            f"{usual / 1e9:9.2f} G  {quick / usual:5.1f}  {equal!s:>9}  {fast * 1e3:10.1f}"
+            f"({size}, {p_slip})".ljust(16) + f"{noise:<8} {effort.policies:>8,}  {gpu_speed / 1e9:9.2f} G  "
+            f"{cpu_speed / 1e9:9.2f} G  {gpu_speed / cpu_speed:5.1f}  {equal!s:>9}  {gpu_seconds * 1e3:10.1f}"
         )
 
 
@@ -155,34 +155,35 @@ def exact(effort: Effort) -> None:
     for size, p_slip in TABLES:
         task = frozen_lake(size, p_slip)
         on_cpu, on_gpu = simulators(task, method="exact")
-        many = random_lists(task, effort.policies)
-        few = many.take(slice(0, effort.policies // 10))
-        equal = same(on_cpu.fitness(few, 0), on_gpu.fitness(few, 0))
-        fast = effort.policies / seconds(partial(on_gpu.fitness, many, 0), effort.repeats)
-        slow = len(few.lengths) / seconds(forgetful(on_cpu, few), effort.repeats)
+        gpu_rules = random_lists(task, effort.policies)
+        cpu_rules = gpu_rules.take(slice(0, effort.policies // 10))
+        equal = same(on_cpu.fitness(cpu_rules, 0), on_gpu.fitness(cpu_rules, 0))
+        gpu_speed = effort.policies / seconds(partial(on_gpu.fitness, gpu_rules, 0), effort.repeats)
+        cpu_speed = len(cpu_rules.lengths) / seconds(forgetful(on_cpu, cpu_rules), effort.repeats)
         print(
-            f"({size}, {p_slip})".ljust(16) + f"{effort.policies:>10,}  {fast:14,.0f}  {slow:14,.0f}  "
-            f"{fast / slow:5.1f}  {equal!s:>9}"
+            f"({size}, {p_slip})".ljust(16)
+            + f"{effort.policies:>10,}  {gpu_speed:14,.0f}  {cpu_speed:14,.0f}  "
+            f"{gpu_speed / cpu_speed:5.1f}  {equal!s:>9}"
         )
 
 
 def reinforcement(effort: Effort) -> None:
     """Let rules of PPL-ST learn from ten rollouts each."""
     print("\nreinforcement   rulesets  steps/s GPU  steps/s CPU  ratio  same bits")
-    few = effort.policies // 10
+    n_cpu = effort.policies // 10
     for size, p_slip in TABLES:
         task = frozen_lake(size, p_slip)
         speeds, learnt = [], []
-        for simulator, n in zip(simulators(task), (few, effort.policies), strict=True):
+        for simulator, n in zip(simulators(task), (n_cpu, effort.policies), strict=True):
             rules = random_lists(task, n, STRENGTH)
             lesson = Reinforcement(stream(0, "reinforce", 0), n, 10, 0.1, False)
             steps = simulator.reinforce(rules, lesson)
-            learnt.append(rules.learnt[:few].tobytes())
+            learnt.append(rules.learnt[:n_cpu].tobytes())
             speeds.append(steps / seconds(partial(simulator.reinforce, rules, lesson), effort.repeats))
-        slow, fast = speeds
+        cpu_speed, gpu_speed = speeds
         print(
-            f"({size}, {p_slip})".ljust(16) + f"{effort.policies:>8,}  {fast / 1e9:9.2f} G  "
-            f"{slow / 1e9:9.2f} G  {fast / slow:5.1f}  {learnt[0] == learnt[1]!s:>9}"
+            f"({size}, {p_slip})".ljust(16) + f"{effort.policies:>8,}  {gpu_speed / 1e9:9.2f} G  "
+            f"{cpu_speed / 1e9:9.2f} G  {gpu_speed / cpu_speed:5.1f}  {learnt[0] == learnt[1]!s:>9}"
         )
 
 
@@ -196,29 +197,36 @@ def cart_pole(effort: Effort) -> None:
     for epoch in range(21):
         rules = population.batch(LIST, 1.0, 0)
         population = population._replace(fitness=on_gpu.fitness(rules, 0).performance)
-        bred = partial(next_generation, parameters, task, 0, epoch, threads, population, whole_rules=False)
+        breed_next = partial(
+            next_generation, parameters, task, 0, epoch, threads, population, whole_rules=False
+        )
         if epoch in (0, 5, 20):
-            told_of_generation(f"bred {epoch} times", on_cpu, on_gpu, rules, seconds(bred, 2), effort)
-        population = bred()
+            print_generation(f"bred {epoch} times", on_cpu, on_gpu, rules, seconds(breed_next, 2), effort)
+        population = breed_next()
 
 
-def told_of_generation(
-    name: str, on_cpu: Any, on_gpu: Any, rules: RuleBatch, bred: float, effort: Effort
+def print_generation(
+    name: str, on_cpu: Any, on_gpu: Any, rules: RuleBatch, breeding: float, effort: Effort
 ) -> None:
     """Print how long a generation in CartPole takes."""
     n = len(rules.lengths)
-    some = rules.take(slice(0, max(1, n // 50)))
-    one, other, whole = on_cpu.fitness(some, 0), on_gpu.fitness(some, 0), on_gpu.fitness(rules, 0)
-    fast = seconds(partial(on_gpu.fitness, rules, 0), effort.repeats)
-    slow = seconds(forgetful(on_cpu, some), effort.repeats)
-    kernel, steps = kernel_seconds(on_gpu, rules, effort), whole.steps.sum()
-    usual, apart = one.steps.sum() / slow, abs(one.performance - other.performance)
+    cpu_rules = rules.take(slice(0, max(1, n // 50)))
+    cpu_result, gpu_result = on_cpu.fitness(cpu_rules, 0), on_gpu.fitness(cpu_rules, 0)
+    all_result = on_gpu.fitness(rules, 0)
+    gpu_seconds = seconds(partial(on_gpu.fitness, rules, 0), effort.repeats)
+    cpu_seconds = seconds(forgetful(on_cpu, cpu_rules), effort.repeats)
+    kernel, steps = kernel_seconds(on_gpu, rules, effort), all_result.steps.sum()
+    cpu_speed = cpu_result.steps.sum() / cpu_seconds
+    differences = abs(cpu_result.performance - gpu_result.performance)
     print(
-        f"{name:<14} {n:,} lists, {steps / n / 100:.0f} steps an episode: generation {fast + bred:.3f} s "
-        f"(fitness {fast:.3f}, of it the kernel {kernel:.3f}; breeding {bred:.3f}); kernel "
-        f"{steps / kernel / 1e9:.1f} G steps/s, fitness {steps / fast / 1e9:.1f} G, CPU {usual / 1e9:.3f} G; "
-        f"lists with other steps than the CPU's: {(one.steps != other.steps).mean():.2%}, of "
-        f"{len(apart):,}; fitness differs by {apart.mean():.4f} on average and {apart.max():.2f} at most"
+        f"{name:<14} {n:,} lists, {steps / n / 100:.0f} steps an episode: generation "
+        f"{gpu_seconds + breeding:.3f} s "
+        f"(fitness {gpu_seconds:.3f}, of it the kernel {kernel:.3f}; breeding {breeding:.3f}); kernel "
+        f"{steps / kernel / 1e9:.1f} G steps/s, fitness {steps / gpu_seconds / 1e9:.1f} G, "
+        f"CPU {cpu_speed / 1e9:.3f} G; "
+        f"lists with other steps than the CPU's: {(cpu_result.steps != gpu_result.steps).mean():.2%}, of "
+        f"{len(differences):,}; fitness differs by {differences.mean():.4f} on average and "
+        f"{differences.max():.2f} at most"
     )
 
 
@@ -235,18 +243,19 @@ def training(effort: Effort) -> None:
     for name, system in TRAINING:
         for task in (frozen_lake(8, 0.3), frozen_lake(12, 0.3), env_task("CartPole-v1")):
             for factor in (1, 10):
-                usual = system(task).parameters.sizes[0]
-                taken, found = [], []
+                usual_size = system(task).parameters.sizes[0]
+                durations, performances = [], []
                 for backend in ("cpu", "cuda"):
-                    learner = system(task, seed=1, pop_size=factor * usual, backend=backend)
+                    learner = system(task, seed=1, pop_size=factor * usual_size, backend=backend)
                     learner.learn(epochs=1)
                     began = time.perf_counter()
                     learner.learn(epochs=effort.epochs)
-                    taken.append(time.perf_counter() - began)
-                    found.append(learner.now.records[-1]["performance"])
+                    durations.append(time.perf_counter() - began)
+                    performances.append(learner.now.records[-1]["performance"])
                 print(
-                    f"{name} {task.name:<18} {factor:>2} × {usual:<5} {taken[1]:7.2f} {taken[0]:7.2f} "
-                    f"{taken[0] / taken[1]:6.2f}  {found[0]:.4f} {found[1]:.4f}"
+                    f"{name} {task.name:<18} {factor:>2} × {usual_size:<5} {durations[1]:7.2f} "
+                    f"{durations[0]:7.2f} {durations[0] / durations[1]:6.2f}  "
+                    f"{performances[0]:.4f} {performances[1]:.4f}"
                 )
 
 
@@ -254,18 +263,19 @@ def solved(effort: Effort) -> None:
     """Train CartPole until the fittest list balances all validation episodes."""
     for pop_size in (1000, 10_000):
         for backend in ("cuda", "cpu"):
-            spent, epochs, tests = [], [], []
+            durations, epochs, tests = [], [], []
             for seed in range(3 if backend == "cuda" else 1):
                 learner = PPLDL("CartPole-v1", seed=seed, pop_size=pop_size, idv_size=12, backend=backend)
                 began = time.perf_counter()
                 learner.learn(
-                    epochs=effort.epochs, callback=lambda it: it.now.records[-1]["unseen_performance"] < 500
+                    epochs=effort.epochs,
+                    callback=lambda system: system.now.records[-1]["unseen_performance"] < 500,
                 )
-                spent.append(time.perf_counter() - began)
+                durations.append(time.perf_counter() - began)
                 epochs.append(learner.epoch)
                 tests.append(evaluate(learner).performance)
             print(
-                f"CartPole, PPL-DL, {pop_size} lists, {backend}: {statistics.median(spent):.2f} s, "
+                f"CartPole, PPL-DL, {pop_size} lists, {backend}: {statistics.median(durations):.2f} s, "
                 f"epochs {epochs}, on 100 test seeds {tests}"
             )
 
@@ -288,14 +298,14 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="does it work at all?")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     device = gpu.found()
     if isinstance(device, str):
         raise SystemExit(f"there is nothing to measure: {device}.")
     print(f"{machine()}\n{device}")
-    for part in asked.only:
+    for part in options.only:
         began = time.perf_counter()
-        PARTS[part](QUICK if asked.quick else FULL)
+        PARTS[part](QUICK if options.quick else FULL)
         print(f"[{part}: {time.perf_counter() - began:.0f} s]", flush=True)
 
 

@@ -45,9 +45,9 @@ GENERATIONS = 20
 
 def plan_of_ppl(**changes: Any) -> StudyPlan:
     """Return the paper's plan without XCSF."""
-    given = read_plan(PLAN, []).model_dump(exclude_none=True)
-    given["systems"] = [each for each in given["systems"] if each["name"] in SYSTEMS]
-    return checked_plan({**given, **changes})
+    settings = read_plan(PLAN, []).model_dump(exclude_none=True)
+    settings["systems"] = [system for system in settings["systems"] if system["name"] in SYSTEMS]
+    return checked_plan({**settings, **changes})
 
 
 def run(folder: Path, plan: StudyPlan, engine: str, workers: int | None) -> list[float]:
@@ -55,46 +55,45 @@ def run(folder: Path, plan: StudyPlan, engine: str, workers: int | None) -> list
     ends: list[float] = []
     began = time.perf_counter()
 
-    def told(trial: Trial, ended: Ended) -> None:
+    def on_end(trial: Trial, ended: Ended) -> None:
         ends.append(time.perf_counter() - began)
         if ended.outcome != "finished":
             print(f"{trial}: {ended.outcome}, {ended.line}")
 
     claim(folder, plan)
-    if not run_study(folder, plan, engine_by_name(engine, workers, None), told):
+    if not run_study(folder, plan, engine_by_name(engine, workers, None), on_end):
         raise SystemExit("some trials did not finish")
     return [*ends, time.perf_counter() - began]
 
 
-def study(asked: argparse.Namespace) -> None:
+def study(options: argparse.Namespace) -> None:
     """Time the study."""
     with tempfile.TemporaryDirectory() as short:
-        few = plan_of_ppl(trials=2, epochs=3, tasks=["FrozenLake-4-0", "FrozenLake-4-0.3"])
-        print(
-            f"compiling, with a short study: {run(Path(short), few, asked.engine, asked.workers)[-1]:.1f} s"
-        )
-    plan = plan_of_ppl(trials=asked.trials, epochs=asked.epochs)
-    if asked.tasks:
-        plan = plan_of_ppl(trials=asked.trials, epochs=asked.epochs, tasks=asked.tasks)
-    ends = run(asked.out, plan, asked.engine, asked.workers)
+        short_plan = plan_of_ppl(trials=2, epochs=3, tasks=["FrozenLake-4-0", "FrozenLake-4-0.3"])
+        ends = run(Path(short), short_plan, options.engine, options.workers)
+        print(f"compiling, with a short study: {ends[-1]:.1f} s")
+    plan = plan_of_ppl(trials=options.trials, epochs=options.epochs)
+    if options.tasks:
+        plan = plan_of_ppl(trials=options.trials, epochs=options.epochs, tasks=options.tasks)
+    ends = run(options.out, plan, options.engine, options.workers)
     print(
-        f"{len(ends) - 1} trials of {plan.epochs} generations, engine {asked.engine}: {ends[-1]:.1f} s; "
+        f"{len(ends) - 1} trials of {plan.epochs} generations, engine {options.engine}: {ends[-1]:.1f} s; "
         f"the first trial ended after {ends[0]:.1f} s, half of them after {ends[len(ends) // 2]:.1f} s",
         flush=True,
     )
-    files = [TrialFiles(asked.out, trial).history for trial in plan.trials_to_run()]
+    files = [TrialFiles(options.out, trial).history for trial in plan.trials_to_run()]
     polars.concat([polars.read_parquet(file) for file in files], how="diagonal").write_parquet(
-        asked.out / "histories.parquet", compression="zstd"
+        options.out / "histories.parquet", compression="zstd"
     )
 
 
-def compare(one: Path, other: Path) -> None:
+def compare(first: Path, second: Path) -> None:
     """Say in which of the columns that both have numbers differ, among the trials and epochs of both."""
     keys = ["system", "task", "seed", "epoch"]
-    ours, theirs = (polars.read_parquet(path).sort(keys) for path in (one, other))
-    both = ours.select(keys).join(theirs.select(keys), on=keys)
-    ours, theirs = (table.join(both, on=keys, how="semi").sort(keys) for table in (ours, theirs))
-    print(f"{len(both):,} rows of {both.select(keys[:3]).n_unique()} trials are in both")
+    ours, theirs = (polars.read_parquet(path).sort(keys) for path in (first, second))
+    shared = ours.select(keys).join(theirs.select(keys), on=keys)
+    ours, theirs = (table.join(shared, on=keys, how="semi").sort(keys) for table in (ours, theirs))
+    print(f"{len(shared):,} rows of {shared.select(keys[:3]).n_unique()} trials are in both")
     for name in (name for name in ours.columns if name in theirs.columns):
         differ = (ours[name].cast(theirs[name].dtype).ne_missing(theirs[name])).sum()
         print(f"{name:<20} {differ:,} differ")
@@ -105,8 +104,8 @@ def timed_launches(spent: dict[str, float]) -> Iterator[None]:
     """Add up how long kernels of trials take, each to its end."""
     from ifthen.simulate import gpu_table
 
-    places: tuple[Any, Any] = gpu.Repeated, gpu_table
-    usual, once = gpu.Repeated.__call__, gpu.launch
+    targets: tuple[Any, Any] = gpu.Repeated, gpu_table
+    original_call, original_launch = gpu.Repeated.__call__, gpu.launch
 
     def timed(kernel: Any, stream: Any, work: Callable[[], None]) -> None:
         stream.synchronize()
@@ -115,17 +114,17 @@ def timed_launches(spent: dict[str, float]) -> Iterator[None]:
         stream.synchronize()
         spent[kernel.py_func.__name__] += time.perf_counter() - began
 
-    def repeated(own: gpu.Repeated, *numbers: int) -> None:
-        timed(own.kernel, own.stream, lambda: usual(own, *numbers))
+    def repeated(launcher: gpu.Repeated, *numbers: int) -> None:
+        timed(launcher.kernel, launcher.stream, lambda: original_call(launcher, *numbers))
 
-    def launch(kernel: Any, *arguments: Any, stream: Any = 0, **named: Any) -> None:
-        timed(kernel, stream, lambda: once(kernel, *arguments, stream=stream, **named))
+    def launch(kernel: Any, *arguments: Any, stream: Any = 0, **options: Any) -> None:
+        timed(kernel, stream, lambda: original_launch(kernel, *arguments, stream=stream, **options))
 
-    places[0].__call__, places[1].launch = repeated, launch
+    targets[0].__call__, targets[1].launch = repeated, launch
     try:
         yield
     finally:
-        places[0].__call__, places[1].launch = usual, once
+        targets[0].__call__, targets[1].launch = original_call, original_launch
 
 
 def profile() -> None:
@@ -139,15 +138,17 @@ def profile() -> None:
         trials.advance(0)
         while trials.epoch < GENERATIONS:
             trials.advance(GENERATIONS)
-        whole = seconds(trials, GENERATIONS)
+        total = seconds(trials, GENERATIONS)
         spent: dict[str, float] = defaultdict(float)
         with timed_launches(spent):
             seconds(trials, GENERATIONS)
-        parts = ", ".join(f"{name} {1e3 * each / GENERATIONS:.2f}" for name, each in spent.items())
+        kernel_times = ", ".join(
+            f"{name} {1e3 * kernel_seconds / GENERATIONS:.2f}" for name, kernel_seconds in spent.items()
+        )
         steps = trials.systems[0].now.records.column("steps")
         pace = 30 * (steps[-1] - steps[-1 - GENERATIONS]) / GENERATIONS / 1e6
-        each = 1e3 * whole / GENERATIONS
-        print(f"{system} {task:<20} {each:10.2f}    {parts}; {pace:.0f} M steps", flush=True)
+        milliseconds = 1e3 * total / GENERATIONS
+        print(f"{system} {task:<20} {milliseconds:10.2f}    {kernel_times}; {pace:.0f} M steps", flush=True)
 
 
 def seconds(trials: Any, generations: int) -> float:
@@ -171,13 +172,13 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+")
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--compare", type=Path, nargs=2)
-    asked = parser.parse_args()
-    if asked.compare:
-        compare(*asked.compare)
+    options = parser.parse_args()
+    if options.compare:
+        compare(*options.compare)
         return
     device = gpu.found()
     print(f"{machine()}, {available_threads()} cores\n{device}")
-    work: Callable[[], None] = profile if asked.profile else lambda: study(asked)
+    work: Callable[[], None] = profile if options.profile else lambda: study(options)
     work()
 
 

@@ -69,9 +69,9 @@ class Batch:
 
     def row(self, began: float) -> str:
         """Return its row of the table."""
-        kernels, spent, each = self.by_kernel(), self.spent, max(1, self.generations)
+        kernels, spent, generations = self.by_kernel(), self.spent, max(1, self.generations)
         host = spent["all"] - spent["waiting"] - spent["telling"]
-        cells = [f"{kernels[name] / each:.2f}" for name in KERNELS]
+        cells = [f"{kernels[name] / generations:.2f}" for name in KERNELS]
         return (
             f"| {self.name} | {self.began - began:.1f} | {self.ended - began:.1f} | {spent['waiting']:.1f} | "
             f"{spent['telling']:.2f} | {host:.2f} | {spent['processor']:.2f} | {' | '.join(cells)} |"
@@ -83,34 +83,34 @@ class Watch:
 
     def __init__(self) -> None:
         self.batches: dict[tuple[str, int], Batch] = {}
-        self._own = threading.local()
+        self._local = threading.local()
 
-    def advance(self, usual: Callable[..., None], trials: Any, target: int) -> None:
+    def advance(self, original: Callable[..., None], trials: Any, target: int) -> None:
         """Let a batch go on, and keep how long that took."""
-        one = trials.systems[0]
-        name = f"{one.name}, {one.task.name}"
-        batch = self.batches.setdefault((name, one.seed), Batch(name))
-        self._own.batch, before = batch, trials.epoch
+        first_system = trials.systems[0]
+        name = f"{first_system.name}, {first_system.task.name}"
+        batch = self.batches.setdefault((name, first_system.seed), Batch(name))
+        self._local.batch, epochs_before = batch, trials.epoch
         clock, processor = time.perf_counter(), time.thread_time()
         self.ended("", trials.stream)
-        usual(trials, target)
+        original(trials, target)
         batch.ended = time.perf_counter()
         batch.spent["all"] += batch.ended - clock
         batch.spent["processor"] += time.thread_time() - processor
-        batch.generations += trials.epoch - before
+        batch.generations += trials.epoch - epochs_before
 
-    def timed(self, what: str, usual: Callable[..., Any], *arguments: Any) -> Any:
+    def timed(self, activity: str, original: Callable[..., Any], *arguments: Any) -> Any:
         """Do something, and add how long it took to what the thread's batch spent."""
         began = time.perf_counter()
-        waited = self._own.batch.spent["waiting"]
-        found = usual(*arguments)
-        meanwhile = self._own.batch.spent["waiting"] - waited
-        self._own.batch.spent[what] += time.perf_counter() - began - meanwhile
-        return found
+        waited = self._local.batch.spent["waiting"]
+        result = original(*arguments)
+        meanwhile = self._local.batch.spent["waiting"] - waited
+        self._local.batch.spent[activity] += time.perf_counter() - began - meanwhile
+        return result
 
-    def launch(self, usual: Callable[..., None], launch: gpu.Repeated, *numbers: int) -> None:
+    def launch(self, original: Callable[..., None], launch: gpu.Repeated, *numbers: int) -> None:
         """Launch a kernel, and an event after it."""
-        usual(launch, *numbers)
+        original(launch, *numbers)
         kernel = launch.kernel
         self.ended(getattr(kernel, "py_func", getattr(kernel, "fn", kernel)).__name__, launch.stream)
 
@@ -118,7 +118,7 @@ class Watch:
         """Put an event into a queue of the GPU."""
         event = cuda.event()
         event.record(stream)
-        self._own.batch.events.append((name, event))
+        self._local.batch.events.append((name, event))
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -126,20 +126,20 @@ class Watch:
         from ifthen.simulate import gpu_memory  # loads what only a machine with a GPU has
         from ifthen.systems.pittsburgh_gpu import Trials
 
-        def watched(see: Callable[..., Any], usual: Any) -> Any:
-            return lambda *arguments: see(usual, *arguments)
+        def watched(see: Callable[..., Any], original: Any) -> Any:
+            return lambda *arguments: see(original, *arguments)
 
-        def as_part(what: str) -> Callable[..., Any]:
-            return lambda usual, *arguments: self.timed(what, usual, *arguments)
+        def as_part(activity: str) -> Callable[..., Any]:
+            return lambda original, *arguments: self.timed(activity, original, *arguments)
 
-        parts: Sequence[tuple[Any, str, Callable[..., Any]]] = (
+        targets: Sequence[tuple[Any, str, Callable[..., Any]]] = (
             (Trials, "advance", self.advance),
             (Trials, "_update_systems", as_part("telling")),
             (gpu_memory, "wait_for", as_part("waiting")),
             (gpu.Repeated, "__call__", self.launch),
         )
         patches = [
-            mock.patch.object(owner, name, watched(see, getattr(owner, name))) for owner, name, see in parts
+            mock.patch.object(owner, name, watched(see, getattr(owner, name))) for owner, name, see in targets
         ]
         for patch in patches:
             patch.start()
@@ -191,10 +191,11 @@ def together(trials: int, epochs: int) -> None:
                 list(threads.map(lambda batch: seconds(batch, epochs), batches))  # compiles; all grow alike
                 began = time.perf_counter()
                 list(threads.map(lambda batch: seconds(batch, epochs), batches))
-                taken = time.perf_counter() - began
+                duration = time.perf_counter() - began
             steps = sum(steps_of(batch, epochs) for batch in batches)
             print(
-                f"{system}, {task}: {copies:>2} {1e3 * taken / epochs:14.1f} {steps / taken / 1e9:18.1f} G",
+                f"{system}, {task}: {copies:>2} {1e3 * duration / epochs:14.1f} "
+                f"{steps / duration / 1e9:18.1f} G",
                 flush=True,
             )
 
@@ -217,7 +218,7 @@ def lengths(epochs: Sequence[int]) -> None:
             learner.learn(epochs=epoch - (learner.epoch if learner.started else 0))
             tables = policy_tables(learner.task, rules_of(learner))
             steps = play(learner.task, tables, "stream").steps / 1e3
-            shares = [f"{each:.0f}" for each in np.quantile(steps, [0.5, 0.9, 0.99, 1.0])]
+            shares = [f"{value:.0f}" for value in np.quantile(steps, [0.5, 0.9, 0.99, 1.0])]
             possible = len(z.starts) * z.t_max / 1e3
             print(f"| {system}, {task} | {epoch} | {' | '.join(shares)} | {possible:.0f} |", flush=True)
 
@@ -241,19 +242,19 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+")
     parser.add_argument("--together", action="store_true")
     parser.add_argument("--lengths", action="store_true")
-    asked = parser.parse_args()
-    if asked.lengths:
+    options = parser.parse_args()
+    if options.lengths:
         lengths(LENGTH_EPOCHS)
         return
     device = gpu.found()
     print(f"{machine()}\n{device}")
     if isinstance(device, str):
         raise SystemExit("there is no GPU to watch.")
-    if asked.together:
-        together(asked.trials, asked.epochs or GENERATIONS)
+    if options.together:
+        together(options.trials, options.epochs or GENERATIONS)
         return
-    changes = {"tasks": asked.tasks} if asked.tasks else {}
-    study(asked.out, plan_of_ppl(trials=asked.trials, epochs=asked.epochs or 250, **changes))
+    changes = {"tasks": options.tasks} if options.tasks else {}
+    study(options.out, plan_of_ppl(trials=options.trials, epochs=options.epochs or 250, **changes))
 
 
 if __name__ == "__main__":

@@ -125,31 +125,31 @@ def measure(case: Case, epochs: int, repeats: int) -> Cost:
 
 def sweeps(quick: bool) -> Iterator[Sweep]:
     """Return every sweep, from small to large."""
-    few = 3 if quick else None
+    n_sizes = 3 if quick else None
     task = frozen_lake(8, 0.3)
-    rules = [Case(n, task, n, 112) for n in (7, 14, 21, 42, 84, 168, 336)[:few]]
+    rules = [Case(n, task, n, 112) for n in (7, 14, 21, 42, 84, 168, 336)[:n_sizes]]
     yield Sweep("rules", "FrozenLake (8, 0.3), 112 rulesets", rules)
-    rulesets = [Case(n, task, 21, n) for n in (56, 112, 224, 448, 896, 1792)[:few]]
+    rulesets = [Case(n, task, 21, n) for n in (56, 112, 224, 448, 896, 1792)[:n_sizes]]
     yield Sweep("rulesets", "FrozenLake (8, 0.3), 21 rules", rulesets)
     maps = [
         frozen_lake(size, 0.1, map_seed=0, enumerations=enumerations)
-        for size, enumerations in list(ENUMERATIONS_BY_SIZE.items())[:few]
+        for size, enumerations in list(ENUMERATIONS_BY_SIZE.items())[:n_sizes]
     ]
-    states = [Case(len(each.decision_states), each, 42, 56) for each in maps]
+    states = [Case(len(lake.decision_states), lake, 42, 56) for lake in maps]
     yield Sweep("states", "random maps of sizes 4 to 64, slip 0.1, 42 rules, 56 rulesets", states)
-    lengths = [frozen_lake(8, 0.3, enumerations=n) for n in (1, 3, 10, 30, 100)[:few]]
-    episodes = [Case(len(each.z), each, 21, 112) for each in lengths]
+    lengths = [frozen_lake(8, 0.3, enumerations=n) for n in (1, 3, 10, 30, 100)[:n_sizes]]
+    episodes = [Case(len(lake.z), lake, 21, 112) for lake in lengths]
     yield Sweep("episodes", "FrozenLake (8, 0.3), 21 rules, 112 rulesets", episodes)
 
 
-def growth(cost: Cost, before: Cost | None, phase: str) -> str:
+def growth(cost: Cost, previous: Cost | None, phase: str) -> str:
     """Return the time of a phase in ms, its ratio to the row before, and the local exponent."""
-    now = cost.seconds[phase]
-    if before is None:
-        return f"{now * 1e3:.2f}"
-    ratio = now / before.seconds[phase]
-    exponent = math.log(ratio) / math.log(cost.case.size / before.case.size)
-    return f"{now * 1e3:.2f} ×{ratio:.1f} ^{exponent:.2f}"
+    current = cost.seconds[phase]
+    if previous is None:
+        return f"{current * 1e3:.2f}"
+    ratio = current / previous.seconds[phase]
+    exponent = math.log(ratio) / math.log(cost.case.size / previous.case.size)
+    return f"{current * 1e3:.2f} ×{ratio:.1f} ^{exponent:.2f}"
 
 
 def sweep_table(sweep: Sweep, costs: list[Cost]) -> Table:
@@ -204,17 +204,17 @@ def main() -> None:
     console = Console(width=140)
     console.print(machine(), highlight=False)
     warm_up()
-    written: list[dict[str, object]] = []
+    all_rows: list[dict[str, object]] = []
     for sweep in sweeps(options.quick):
         costs = [measure(case, epochs, repeats) for case in sweep.cases]
-        written += rows(sweep, costs)
+        all_rows += rows(sweep, costs)
         console.print()
         console.print(sweep_table(sweep, costs))
     if options.out is not None:
         with options.out.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(written[0]))
+            writer = csv.DictWriter(file, list(all_rows[0]))
             writer.writeheader()
-            writer.writerows(written)
+            writer.writerows(all_rows)
 
 
 if __name__ == "__main__":

@@ -76,8 +76,8 @@ class Effort(NamedTuple):
 def learner_of(training: Training, backend: Any) -> Any:
     """Return the system of a training, not trained yet."""
     system = SYSTEMS[training.system]
-    usual = system(training.task).parameters.sizes[0]
-    size = {"pop_size": training.factor * usual, "backend": backend}
+    usual_size = system(training.task).parameters.sizes[0]
+    size = {"pop_size": training.factor * usual_size, "backend": backend}
     return system(training.task, seed=training.seed, threads=1, **size)
 
 
@@ -119,17 +119,17 @@ def train(training: Training, folder: Path, effort: Effort) -> None:
 def history(training: Training, learner: Any, spent: Sequence[float], effort: Effort) -> polars.DataFrame:
     """Return the history of a training, with the seconds at which each generation ended."""
     columns = learner.now.records.columns()
-    kept = {name: columns[name] for name in MEASURES if name in columns}
+    measures = {name: columns[name] for name in MEASURES if name in columns}
     rows = polars.DataFrame(
-        {"epoch": columns["epoch"], "seconds": np.round(spent, 4), "steps": columns["steps"], **kept}
+        {"epoch": columns["epoch"], "seconds": np.round(spent, 4), "steps": columns["steps"], **measures}
     )
-    named = {
+    labels = {
         **training._asdict(),
         "individuals": learner.parameters.sizes[0],
         "backend": effort.backend,
         "held_out": learner.task.held_out_column,
     }
-    return rows.with_columns(**{name: polars.lit(value) for name, value in named.items()})
+    return rows.with_columns(**{name: polars.lit(value) for name, value in labels.items()})
 
 
 def histories(folder: Path) -> polars.DataFrame:
@@ -137,12 +137,12 @@ def histories(folder: Path) -> polars.DataFrame:
     files = [folder / PACKED] if (folder / PACKED).exists() else sorted(folder.glob("*/*.parquet"))
     if not files:
         raise SystemExit(f"{folder} has no results yet: run without --tell first.")
-    found = polars.concat([polars.read_parquet(file) for file in files], how="diagonal")
-    shown = polars.when(polars.col("held_out") == "exact_performance")
-    measure = shown.then(polars.col("exact_performance")).otherwise(
-        polars.col("unseen_performance") if "unseen_performance" in found.columns else None
+    table = polars.concat([polars.read_parquet(file) for file in files], how="diagonal")
+    is_table = polars.when(polars.col("held_out") == "exact_performance")
+    measure = is_table.then(polars.col("exact_performance")).otherwise(
+        polars.col("unseen_performance") if "unseen_performance" in table.columns else None
     )
-    return found.with_columns(shown=measure)
+    return table.with_columns(shown=measure)
 
 
 def at_generation(rows: polars.DataFrame, generation: int) -> polars.DataFrame:
@@ -167,16 +167,16 @@ def in_words(rows: polars.DataFrame) -> str:
     return f"{values.mean():.{digits}f}{spread}"
 
 
-def tell(found: polars.DataFrame, generations: int, seconds: float) -> None:
+def tell(table: polars.DataFrame, generations: int, seconds: float) -> None:
     """Print what each population reaches, after equally many generations and after equally many seconds."""
     print(
         f"| system, task | population | seeds | after {generations} generations | seconds "
         f"| after {seconds:g} s | generations |\n|---|--:|--:|---|--:|---|--:|"
     )
     keys = ["task", "system", "factor"]
-    for task, system, factor in found.select(keys).unique().sort(keys).rows():
-        rows = found.filter(
-            (found["task"] == task) & (found["system"] == system) & (found["factor"] == factor)
+    for task, system, factor in table.select(keys).unique().sort(keys).rows():
+        rows = table.filter(
+            (table["task"] == task) & (table["system"] == system) & (table["factor"] == factor)
         )
         by_generation, by_seconds = at_generation(rows, generations), at_seconds(rows, seconds)
         took = "" if by_generation.is_empty() else f"{np.mean(by_generation['seconds'].to_numpy()):.3g}"
@@ -188,12 +188,12 @@ def tell(found: polars.DataFrame, generations: int, seconds: float) -> None:
         )
 
 
-def lines(axes: Axes, found: polars.DataFrame) -> None:
+def lines(axes: Axes, table: polars.DataFrame) -> None:
     """Draw performance against seconds, a line for each training of a system on a task."""
     for position, factor in enumerate(FACTORS):
-        own, looks = found.filter(found["factor"] == factor), style.look(position)
-        for number, seed in enumerate(own["seed"].unique().sort()):
-            rows = own.filter(own["seed"] == seed).sort("epoch")
+        factor_rows, looks = table.filter(table["factor"] == factor), style.look(position)
+        for number, seed in enumerate(factor_rows["seed"].unique().sort()):
+            rows = factor_rows.filter(factor_rows["seed"] == seed).sort("epoch")
             axes.plot(
                 *(rows["seconds"], rows["shown"]),
                 color=looks.colour,
@@ -203,17 +203,17 @@ def lines(axes: Axes, found: polars.DataFrame) -> None:
             )
 
 
-def draw(found: polars.DataFrame) -> Figure:
+def draw(table: polars.DataFrame) -> Figure:
     """Draw a panel for each system and task."""
-    tasks = [task for task in TASKS if task in found["task"].unique()]
-    systems = [system for system in SYSTEMS if system in found["system"].unique()]
+    tasks = [task for task in TASKS if task in table["task"].unique()]
+    systems = [system for system in SYSTEMS if system in table["system"].unique()]
     figure = Figure(figsize=(style.WIDTH, 1.9 * len(systems)), layout="constrained")
     panels = figure.subplots(len(systems), len(tasks), squeeze=False, sharex=True, sharey="col")
     for row, system in enumerate(systems):
         for column, task in enumerate(tasks):
             axes = panels[row, column]
-            own = found.filter((found["system"] == system) & (found["task"] == task))
-            lines(axes, own)
+            panel_rows = table.filter((table["system"] == system) & (table["task"] == task))
+            lines(axes, panel_rows)
             axes.set_xscale("log")
             axes.set_title(f"{system}, {task}", fontsize=style.SMALL)
             style.bare(axes)
@@ -223,14 +223,14 @@ def draw(found: polars.DataFrame) -> Figure:
     return figure
 
 
-def trainings(asked: argparse.Namespace) -> list[Training]:
+def trainings(options: argparse.Namespace) -> list[Training]:
     """Return what is asked for, all of a seed before the next one."""
     return [
         Training(system, task, factor, seed)
-        for seed in range(asked.seeds)
-        for factor in asked.factors
-        for task in asked.tasks
-        for system in asked.systems
+        for seed in range(options.seeds)
+        for factor in options.factors
+        for task in options.tasks
+        for system in options.systems
     ]
 
 
@@ -250,31 +250,31 @@ def main() -> None:
     parser.add_argument("--tell", action="store_true")
     parser.add_argument("--image", type=Path, default=Path("runs/large-populations.png"))
     parser.add_argument("--pack", type=Path)
-    asked = parser.parse_args()
-    if asked.pack:
-        found = histories(asked.out)
-        asked.pack.mkdir(parents=True, exist_ok=True)
-        write_parquet(asked.pack / PACKED, found.drop("shown"), 19)
+    options = parser.parse_args()
+    if options.pack:
+        table = histories(options.out)
+        options.pack.mkdir(parents=True, exist_ok=True)
+        write_parquet(options.pack / PACKED, table.drop("shown"), 19)
         return
-    if asked.tell:
-        found = histories(asked.out)
-        tell(found, asked.generations, asked.seconds)
-        style.write_png(asked.image, draw(found))
+    if options.tell:
+        table = histories(options.out)
+        tell(table, options.generations, options.seconds)
+        style.write_png(options.image, draw(table))
         return
-    if asked.backend == "cuda" and isinstance(gpu.found(), str):
+    if options.backend == "cuda" and isinstance(gpu.found(), str):
         raise SystemExit(f"there is no GPU to learn with: {gpu.found()}.")
     print(f"{machine()}\n{gpu.found()}")
-    effort = Effort(asked.generations, asked.seconds, asked.backend)
-    for training in trainings(asked):
-        file = training.file(asked.out, ".parquet")
+    effort = Effort(options.generations, options.seconds, options.backend)
+    for training in trainings(options):
+        file = training.file(options.out, ".parquet")
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
             began = time.monotonic()
-            train(training, asked.out, effort)
-            last = polars.read_parquet(file).tail(1).to_dicts()[0]
+            train(training, options.out, effort)
+            last_row = polars.read_parquet(file).tail(1).to_dicts()[0]
             print(
                 f"{training.system} {training.task} {training.factor} × seed {training.seed}: generation "
-                f"{last['epoch']}, {last['seconds']:.1f} s, {last[last['held_out']]:.4f} "
+                f"{last_row['epoch']}, {last_row['seconds']:.1f} s, {last_row[last_row['held_out']]:.4f} "
                 f"({time.monotonic() - began:.0f} s by the clock)",
                 flush=True,
             )

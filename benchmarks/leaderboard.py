@@ -119,7 +119,7 @@ BOARDS = {
 }
 
 
-def wide(name: str) -> EnvTask:
+def wide_task(name: str) -> EnvTask:
     """Return the task of an environment, with wider ranges for all real features."""
     task = env_task(name)
     features = []
@@ -138,11 +138,11 @@ def played(function: Callable[[Any], int], task: EnvTask, seeds: Any) -> Evaluat
     return evaluation(task, environment_simulator(task).record(act, seeds), seeds)
 
 
-def score(found: Evaluation) -> str:
+def score(measured: Evaluation) -> str:
     """Return a mean return and its 95 % interval."""
-    low, high = found.interval or (math.nan, math.nan)
-    same = f"{low:.1f}" == f"{high:.1f}"
-    return f"{found.performance:.1f}" + ("" if same else f" ({low:.1f} to {high:.1f})")
+    low, high = measured.interval or (math.nan, math.nan)
+    no_spread = f"{low:.1f}" == f"{high:.1f}"
+    return f"{measured.performance:.1f}" + ("" if no_spread else f" ({low:.1f} to {high:.1f})")
 
 
 def function_of(board: Board, name: str) -> Callable[[Any], int]:
@@ -152,8 +152,8 @@ def function_of(board: Board, name: str) -> Callable[[Any], int]:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found: Callable[[Any], int] = getattr(module, name)
-    return found
+    function: Callable[[Any], int] = getattr(module, name)
+    return function
 
 
 def size_of(rules: RuleSet) -> str:
@@ -163,46 +163,48 @@ def size_of(rules: RuleSet) -> str:
 
 def row(entry: Entry, board: Board, task: EnvTask, seeds: Any) -> str:
     """Return the row of a published policy."""
-    called = score(played(function_of(board, entry.function), task, seeds))
+    function_score = score(played(function_of(board, entry.function), task, seeds))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", IfthenWarning)  # sums are not clipped here, and rounding shows
             rules = read_ruleset(f"{PUBLISHED / board.file}.py:{entry.function}", task)[0]
     except RuleError as problem:
         print(f"{entry.function}: {problem}")
-        size, told = "no rules: it multiplies features", called
+        size, score_cell = "no rules: it multiplies features", function_score
     else:
-        own, fitting = fitted(task, rules)
-        size, told = size_of(rules), score(evaluate(fitting, own, seeds=seeds))
-        told += "" if told == called else f"; as a function {called}"
+        bound_task, bound_rules = fitted(task, rules)
+        size, score_cell = size_of(rules), score(evaluate(bound_rules, bound_task, seeds=seeds))
+        score_cell += "" if score_cell == function_score else f"; as a function {function_score}"
     source = f"[`{entry.function}`](../benchmarks/published/{board.file}.py)"
-    return f"| {source}, {entry.by} | {size} | {entry.score} | {told} |"
+    return f"| {source}, {entry.by} | {size} | {entry.score} | {score_cell} |"
 
 
-def ours(name: str, board: Board, seeds: Any) -> list[str]:
+def our_rows(name: str, board: Board, seeds: Any) -> list[str]:
     """Return the rows of our policies: that of the gallery, and the one that PPL-X found with seed 0."""
     task, rows = env_task(name), []
     gallery = read_ruleset(RESULTS / "gallery" / f"{name}.json")[0]
     packed = RESULTS / board.study / "rulesets" / "PPL-X" / f"{name}.json.gz"
     with gzip.open(packed, "rt", encoding="utf-8") as lines:
-        trials = {each["seed"]: each for each in map(json.loads, lines)}
-    taught = RuleSet.from_dict(trials[0].get("pruned") or trials[0]["ruleset"])
-    told = (
+        trials = {record["seed"]: record for record in map(json.loads, lines)}
+    trained_rules = RuleSet.from_dict(trials[0].get("pruned") or trials[0]["ruleset"])
+    policies = (
         ("ours: [the gallery's](gallery.md)", gallery),
-        (f"ours: PPL-X, seed 0 of `results/{board.study}`", taught),
+        (f"ours: PPL-X, seed 0 of `results/{board.study}`", trained_rules),
     )
-    for words, rules in told:
-        own, fitting = fitted(task, rules)
-        assert isinstance(own, EnvTask)
-        rows.append(f"| {words} | {size_of(rules)} | | {score(evaluate(fitting, own, seeds=seeds))} |")
+    for label, rules in policies:
+        bound_task, bound_rules = fitted(task, rules)
+        assert isinstance(bound_task, EnvTask)
+        rows.append(
+            f"| {label} | {size_of(rules)} | | {score(evaluate(bound_rules, bound_task, seeds=seeds))} |"
+        )
     return rows
 
 
 def section(name: str, board: Board) -> str:
     """Return the section of an environment."""
-    task = wide(name)
+    task = wide_task(name)
     seeds = task.test_seeds(board.episodes)
-    rows = [row(entry, board, task, seeds) for entry in board.entries] + ours(name, board, seeds)
+    rows = [row(entry, board, task, seeds) for entry in board.entries] + our_rows(name, board, seeds)
     head = (
         f"| policy | size | score as published | return on {board.episodes:,} test seeds |\n|---|---|---|---|"
     )

@@ -27,9 +27,9 @@ ROUNDING = 1e-9
 def trial(system: str, name: str, seed: int, epochs: int | None) -> tuple[float, int, float]:
     """Return mean steps (50 where a cell has no rule), rules and seconds."""
     task, began = maze(name), time.thread_time()
-    own = system_by_name(system)(task, seed=seed, threads=1).learn(epochs=epochs)
+    learner = system_by_name(system)(task, seed=seed, threads=1).learn(epochs=epochs)
     took = time.thread_time() - began
-    ruleset = prune(own.ruleset, task).ruleset
+    ruleset = prune(learner.ruleset, task).ruleset
     steps = evaluate(ruleset, task).mean_steps
     return task.t_max if steps is None else steps, len(ruleset), took
 
@@ -38,8 +38,8 @@ def line(system: str, name: str, trials: int, epochs: int | None) -> str:
     """Return what a system reaches in a maze."""
     best = float(steps_to_food(maze(name)).mean())
     with ThreadPoolExecutor(checked_threads(None)) as pool:
-        found = np.array(list(pool.map(lambda seed: trial(system, name, seed, epochs), range(trials))))
-    steps, rules, seconds = found.T
+        results = np.array(list(pool.map(lambda seed: trial(system, name, seed, epochs), range(trials))))
+    steps, rules, seconds = results.T
     return (
         f"{name:12} {best:6.3f}  {system:7}  {(steps <= best + ROUNDING).sum():2} of {trials} optimal  "
         f"{steps.mean():5.2f} steps  {rules.mean():5.1f} rules ({rules.min():.0f} to {rules.max():.0f})  "
@@ -54,11 +54,11 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, help="of every system; each one's own number if not given")
     parser.add_argument("--mazes", nargs="+", default=MAZES)
     parser.add_argument("--systems", nargs="+", default=("PPL-X", "PPL-DL", "PPL-ST"))
-    own = parser.parse_args()
+    options = parser.parse_args()
     print("maze        optimum  system   trials         mean")
-    for name in own.mazes:
-        for system in own.systems:
-            print(line(system, name, own.trials, own.epochs), flush=True)
+    for name in options.mazes:
+        for system in options.systems:
+            print(line(system, name, options.trials, options.epochs), flush=True)
 
 
 if __name__ == "__main__":

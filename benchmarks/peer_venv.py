@@ -38,17 +38,17 @@ def _peer_version(python: Path) -> str | None:
     if not python.exists():
         return None
     code = f"import numpy, {PEER}; from importlib.metadata import version; print(version({PEER!r}))"
-    done = subprocess.run([str(python), "-c", code], check=False, capture_output=True, text=True)
-    return None if done.returncode else done.stdout.strip()
+    process = subprocess.run([str(python), "-c", code], check=False, capture_output=True, text=True)
+    return None if process.returncode else process.stdout.strip()
 
 
 def _run(command: list[str]) -> None:
     """Run a command that makes the virtual environment, or stop and say what it said."""
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if done.returncode:
+    process = subprocess.run(command, check=False, capture_output=True, text=True)
+    if process.returncode:
         raise SystemExit(
             f"The comparison needs {PEER} {PEER_VERSION} in a virtual environment of its own, which could "
-            f"not be made: `{' '.join(command)}` said\n{(done.stderr or done.stdout).strip()}\n"
+            f"not be made: `{' '.join(command)}` said\n{(process.stderr or process.stdout).strip()}\n"
             f"Where there is no network, install {PEER} and numpy into an environment by hand and pass its "
             "folder with --venv."
         )
@@ -73,7 +73,7 @@ def peer(
         `match_set` (the mean number of macroclassifiers that match), `version`, and `policy`, the greedy
         action in every state.
     """
-    described: dict[str, Any] = {
+    task_data: dict[str, Any] = {
         **{name: getattr(task, name) for name in PEER_ARRAYS},
         "gamma": task.gamma,
         "t_max": task.t_max,
@@ -84,16 +84,16 @@ def peer(
     }
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "task.npz"
-        np.savez(path, **described)
-        done = subprocess.run(
+        np.savez(path, **task_data)
+        process = subprocess.run(
             [str(venv_python), str(PEER_SCRIPT), str(path)],
             check=False,
             capture_output=True,
             text=True,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
-    if done.returncode:
-        raise SystemExit(f"{PEER_SCRIPT.name} failed on {task.name}:\n{done.stderr or done.stdout}")
+    if process.returncode:
+        raise SystemExit(f"{PEER_SCRIPT.name} failed on {task.name}:\n{process.stderr or process.stdout}")
     # The library itself prints warnings about parameters to the same place: ours is the last line.
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    result: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
     return result

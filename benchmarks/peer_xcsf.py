@@ -56,7 +56,7 @@ def make_world(task: dict[str, Any]) -> World:
     """Return a task as plain lists."""
     columns = [task[name].tolist() for name in ("next_state", "reward", "done")]
     outcomes = [
-        [list(zip(*each, strict=True)) for each in zip(*state, strict=True)]
+        [list(zip(*outcome, strict=True)) for outcome in zip(*state, strict=True)]
         for state in zip(*columns, strict=True)
     ]
     rows = list(np.ascontiguousarray(task["state_features"] * UNIT, dtype=np.float64))
@@ -146,19 +146,19 @@ def train(xcs: Any, world: World, draws: Draws) -> tuple[float, float]:
     drawn, starts, explores, _ = draws
     init_step, decision, update, end_step = xcs.init_step, xcs.decision, xcs.update, xcs.end_step
     error = xcs.error
-    at, steps = 0, len(drawn)
+    i, steps = 0, len(drawn)
     began, began_processor = time.perf_counter(), time.process_time()
-    while at < steps:
-        s, explore, end, done = starts[at], explores[at], min(at + t_max, steps), False
+    while i < steps:
+        s, explore, end, done = starts[i], explores[i], min(i + t_max, steps), False
         xcs.init_trial()
-        while at < end and not done:
+        while i < end and not done:
             init_step()
             a = decision(rows[s], explore)
-            s, reward, done = outcomes[s][a][drawn[at]]
+            s, reward, done = outcomes[s][a][drawn[i]]
             update(reward, done)
             error(reward, done, MAX_PAYOFF)
             end_step()
-            at += 1
+            i += 1
         xcs.end_trial()
     return time.perf_counter() - began, time.process_time() - began_processor
 
@@ -167,14 +167,14 @@ def empty_loop(world: World, draws: Draws) -> float:
     """Return the seconds of `train` without the library: its calls are left out, actions are drawn."""
     outcomes, rows, t_max = world
     drawn, starts, explores, actions = draws
-    at, steps = 0, len(drawn)
+    i, steps = 0, len(drawn)
     began = time.perf_counter()
-    while at < steps:
-        s, _explore, end, done = starts[at], explores[at], min(at + t_max, steps), False
-        while at < end and not done:
-            _row, a = rows[s], actions[at]
-            s, _reward, done = outcomes[s][a][drawn[at]]
-            at += 1
+    while i < steps:
+        s, _explore, end, done = starts[i], explores[i], min(i + t_max, steps), False
+        while i < end and not done:
+            _row, a = rows[s], actions[i]
+            s, _reward, done = outcomes[s][a][drawn[i]]
+            i += 1
     return time.perf_counter() - began
 
 
@@ -225,7 +225,7 @@ def main() -> None:
     world, xcs = make_world(task), make_library(task)
     warm_up = fill(xcs, task, world, rng)
     draws = make_draws(task, rng, int(task["steps"]))
-    before = xcs.pset_size()
+    macro_before = xcs.pset_size()
     seconds, processor_seconds = train(xcs, world, draws)
     result = {
         "steps": len(draws.outcomes),
@@ -233,7 +233,7 @@ def main() -> None:
         "processor_seconds": processor_seconds,
         "empty_loop_seconds": empty_loop(world, draws),
         "warm_up_steps": warm_up,
-        "macro_before": before,
+        "macro_before": macro_before,
         "macro": xcs.pset_size(),
         "micro": xcs.pset_num(),
         "policy": greedy_policy(xcs, world),

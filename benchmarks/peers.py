@@ -65,35 +65,35 @@ def python_of(peer: Peer, venvs: Path) -> str:
     if not peer.packages:
         return sys.executable
     folder = venvs / peer.venv
-    python, wanted = folder / "bin" / "python", "\n".join(peer.packages)
-    done = folder / "installed.txt"
-    if not done.exists() or done.read_text() != wanted:
+    python, requirements = folder / "bin" / "python", "\n".join(peer.packages)
+    marker = folder / "installed.txt"
+    if not marker.exists() or marker.read_text() != requirements:
         print(f"making {folder} with {', '.join(peer.packages)}", flush=True)
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         install = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
         subprocess.run([*install, *peer.packages], check=True)
-        done.write_text(wanted)
+        marker.write_text(requirements)
     return str(python)
 
 
-def run_trial(peer: Peer, python: str, seed: int, threads: int, more: Sequence[str]) -> dict[str, Any]:
+def run_trial(peer: Peer, python: str, seed: int, threads: int, extra: Sequence[str]) -> dict[str, Any]:
     """Run one trial and return what it reports."""
     command = [python, str(HERE / "peers" / peer.script), *peer.arguments]
-    command += ["--seed", str(seed), "--threads", str(threads), *more]
+    command += ["--seed", str(seed), "--threads", str(threads), *extra]
     env = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=env)
-    if done.returncode:
-        raise SystemExit(f"`{' '.join(command)}` failed:\n{done.stderr or done.stdout}")
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return {"peer": peer.name, "seed": seed, "arguments": [*peer.arguments, *more], **result}
+    process = subprocess.run(command, check=False, capture_output=True, text=True, env=env)
+    if process.returncode:
+        raise SystemExit(f"`{' '.join(command)}` failed:\n{process.stderr or process.stdout}")
+    result: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
+    return {"peer": peer.name, "seed": seed, "arguments": [*peer.arguments, *extra], **result}
 
 
 def spread(values: Sequence[float | None], digits: int = 0) -> str:
     """Return median and range of what was reached; "–" where it never was."""
-    found = [value for value in values if value is not None]
-    if not found:
+    reached = [value for value in values if value is not None]
+    if not reached:
         return "–"
-    return f"{median(found):,.{digits}f} ({min(found):,.{digits}f} – {max(found):,.{digits}f})"
+    return f"{median(reached):,.{digits}f} ({min(reached):,.{digits}f} – {max(reached):,.{digits}f})"
 
 
 def table(trials: Sequence[dict[str, Any]]) -> str:
@@ -110,13 +110,13 @@ def table(trials: Sequence[dict[str, Any]]) -> str:
     )
     lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
     for name in dict.fromkeys(trial["peer"] for trial in trials):
-        own = [trial for trial in trials if trial["peer"] == name]
-        column = {key: [trial[key] for trial in own] for key in own[0]}
+        peer_trials = [trial for trial in trials if trial["peer"] == name]
+        column = {key: [trial[key] for trial in peer_trials] for key in peer_trials[0]}
         finals = column["final_score"]
         reached = sum(steps is not None for steps in column["steps_to_target"])
         cells = (
-            f"{name} ({own[0]['version']})",
-            f"{reached} of {len(own)}",
+            f"{name} ({peer_trials[0]['version']})",
+            f"{reached} of {len(peer_trials)}",
             spread(column["steps_to_target"]),
             spread(column["seconds_to_target"], 1),
             f"{mean(finals):.1f} ± {stdev(finals) if len(finals) > 1 else 0:.1f}",
@@ -140,31 +140,34 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="for ifthen")
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--table", action="store_true", help="only print the table of the last run")
-    given = parser.parse_args()
-    path = given.out / "cartpole.json"
-    if given.table:
+    options = parser.parse_args()
+    path = options.out / "cartpole.json"
+    if options.table:
         print(table(json.loads(path.read_text())["trials"]))
         return
-    if given.venvs is None:
+    if options.venvs is None:
         parser.error("say with --venvs where the peers' virtual environments are, or are to be made")
-    pythons = {name: python_of(PEERS[name], given.venvs) for name in given.peers}
+    pythons = {name: python_of(PEERS[name], options.venvs) for name in options.peers}
     command = (
-        f"python benchmarks/peers.py --venvs FOLDER --seeds {given.seeds} --peers {' '.join(given.peers)}"
+        f"python benchmarks/peers.py --venvs FOLDER --seeds {options.seeds} --peers {' '.join(options.peers)}"
     )
     trials: list[dict[str, Any]] = []
-    given.out.mkdir(parents=True, exist_ok=True)
-    for seed in range(given.seeds):
+    options.out.mkdir(parents=True, exist_ok=True)
+    for seed in range(options.seeds):
         for name, python in pythons.items():
             peer = PEERS[name]
-            more = ["--steps", str(peer.quick)] if given.quick else []
-            more += ["--stop"] if given.stop else []
-            more += [f"--set={text}" for text in given.set] if name == "ifthen" else []
-            trials.append(run_trial(peer, python, seed, given.threads, more))
-            last = trials[-1]
-            print(f"{peer.name}, seed {seed}: {last['final_score']:.1f}, {last['seconds']:.1f} s", flush=True)
-            about = {"machine": machine(), "threads": given.threads, "command": command}
-            path.write_text(json.dumps({**about, "trials": trials}, indent=1) + "\n")
-    (given.out / "cartpole.md").write_text(table(trials))
+            extra = ["--steps", str(peer.quick)] if options.quick else []
+            extra += ["--stop"] if options.stop else []
+            extra += [f"--set={assignment}" for assignment in options.set] if name == "ifthen" else []
+            trials.append(run_trial(peer, python, seed, options.threads, extra))
+            last_trial = trials[-1]
+            print(
+                f"{peer.name}, seed {seed}: {last_trial['final_score']:.1f}, {last_trial['seconds']:.1f} s",
+                flush=True,
+            )
+            metadata = {"machine": machine(), "threads": options.threads, "command": command}
+            path.write_text(json.dumps({**metadata, "trials": trials}, indent=1) + "\n")
+    (options.out / "cartpole.md").write_text(table(trials))
     print(table(trials))
 
 

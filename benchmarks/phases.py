@@ -36,10 +36,12 @@ def table_of(system: PPLST) -> TabularTask:
 
 def reinforce(system: PPLST, population: Population, key: np.uint64) -> NDArray[np.int64]:
     """Reinforce a population in place; return the steps of each individual, `(n,)`."""
-    p, task = system.parameters, table_of(system)
+    parameters, task = system.parameters, table_of(system)
     steps = np.zeros(len(population.bounds), dtype=np.int64)
-    lesson = Reinforcement(key, len(steps), p.num_reinf_rollouts, p.eta, p.payoff == "paper")
-    rules, cuts = population.batch(STRENGTH, p.x0), plan(task).cuts
+    lesson = Reinforcement(
+        key, len(steps), parameters.num_reinf_rollouts, parameters.eta, parameters.payoff == "paper"
+    )
+    rules, cuts = population.batch(STRENGTH, parameters.x0), plan(task).cuts
     reinforce_rules(0, len(steps), rules, lesson, task.dynamics, cuts, task.gamma, task.t_max, steps)
     return steps
 

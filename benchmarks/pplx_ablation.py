@@ -48,14 +48,14 @@ MEASURES = "score", "rules", "tests", "steps", "seconds"
 TESTED_ON = 500
 
 
-def keeps(bench: Any, known: Any, *_: Any, **__: Any) -> Any:
+def keeps(bench: Any, population: Any, *_: Any, **__: Any) -> Any:
     """Do nothing with what is known."""
-    return known
+    return population
 
 
-def no_values(bench: Any, known: Any, *_: Any) -> tuple[Any, float]:
+def no_values(bench: Any, population: Any, *_: Any) -> tuple[Any, float]:
     """Learn no values."""
-    return known, 0.0
+    return population, 0.0
 
 
 def only_down(epochs: Callable[[Any], int]) -> property:
@@ -63,9 +63,9 @@ def only_down(epochs: Callable[[Any], int]) -> property:
     return property(lambda self: self.rounds + self.longest)
 
 
-def no_terms(bench: Any, known: Any, first: bool, terms: bool) -> Any:
+def no_terms(bench: Any, population: Any, first: bool, terms: bool) -> Any:
     """Distil into lists that compare single features."""
-    return distil.distil(bench, known, first, False)
+    return distil.distil(bench, population, first, False)
 
 
 IN_ENVIRONMENTS: dict[str, Callable[[], list[Any]]] = {
@@ -103,9 +103,9 @@ ON_TABLES: dict[str, Callable[[], list[Any]]] = {
 }
 
 
-def own_length(lists: Any, n: int, known: Any) -> list[Any]:
+def own_length(lists: Any, n: int, search: Any) -> list[Any]:
     """Return the list of a length alone, without what its neighbours give; of one rule, all lists."""
-    return [lists.rules(n, known.table.points)] if n > 1 else NEIGHBOURS(lists, n, known)
+    return [lists.rules(n, search.table.points)] if n > 1 else NEIGHBOURS(lists, n, search)
 
 
 NEIGHBOURS = table_search.neighbours
@@ -123,22 +123,24 @@ def begun(task: str, plan: str, seed: int, epochs: int) -> tuple[bytes, float]:
     return trained(task, plan, seed, shorter, epochs - shorter)[1:]
 
 
-def trained(task: str, plan: str, seed: int, before: int, more: int | None) -> tuple[Any, bytes, float]:
-    """Return a system that goes on after `before` shared epochs, its model file, and the seconds in all."""
+def trained(
+    task: str, plan: str, seed: int, shared_epochs: int, epochs: int | None
+) -> tuple[Any, bytes, float]:
+    """Return a system that goes on after the shared epochs, its model file, and the seconds in all."""
     steps = None if plan == "default" else int(plan)
     with TemporaryDirectory() as folder:
-        path, taken = Path(folder) / "model.zip", 0.0
-        if before:
-            known, taken = begun(task, plan, seed, before)
-            path.write_bytes(known)
+        path, seconds = Path(folder) / "model.zip", 0.0
+        if shared_epochs:
+            model_bytes, seconds = begun(task, plan, seed, shared_epochs)
+            path.write_bytes(model_bytes)
             system = ifthen.load(path, threads=1)
         else:
             system = ifthen.PPLX(task_of(task), seed=seed, threads=1, steps=steps)
         began = time.process_time()
-        system.learn(epochs=system.default_epochs - before if more is None else more)
-        taken += time.process_time() - began
+        system.learn(epochs=system.default_epochs - shared_epochs if epochs is None else epochs)
+        seconds += time.process_time() - began
         system.save(path)
-        return system, path.read_bytes(), taken
+        return system, path.read_bytes(), seconds
 
 
 def trial(task: str, plan: str, part: str, seed: int) -> dict[str, Any]:
@@ -164,20 +166,20 @@ def trial(task: str, plan: str, part: str, seed: int) -> dict[str, Any]:
     }
 
 
-def table(kept: Rows, task: str, plan: str, parts: list[str]) -> str:
+def table(stored: Rows, task: str, plan: str, parts: list[str]) -> str:
     """Return what all trials in the file give in a task."""
     lines = [
         f"| {task} | seeds | mean | worst | rules | tests | steps | seconds |",
         "|---" + "|--:" * 7 + "|",
     ]
     for part in parts:
-        rows = kept.of(task=task, plan=plan, part=part)
+        rows = stored.of(task=task, plan=plan, part=part)
         if rows:
-            found = np.array([[float(row[name]) for name in MEASURES] for row in rows])
-            mean = found.mean(axis=0)
-            cells = f"{mean[0]:.4g}", f"{found[:, 0].min():.4g}", f"{mean[1]:.1f}", f"{mean[2]:.1f}"
-            text = " | ".join((str(len(rows)), *cells))
-            lines.append(f"| {part} | {text} | {mean[3]:,.0f} | {mean[4]:.0f} |")
+            values = np.array([[float(row[name]) for name in MEASURES] for row in rows])
+            mean = values.mean(axis=0)
+            cells = f"{mean[0]:.4g}", f"{values[:, 0].min():.4g}", f"{mean[1]:.1f}", f"{mean[2]:.1f}"
+            cells_text = " | ".join((str(len(rows)), *cells))
+            lines.append(f"| {part} | {cells_text} | {mean[3]:,.0f} | {mean[4]:.0f} |")
     return "\n".join(lines)
 
 
@@ -202,19 +204,20 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--only", nargs="+", choices=sorted({*IN_ENVIRONMENTS, *ON_TABLES}))
     parser.add_argument("--results", type=Path, default=RESULTS)
-    given = parser.parse_args()
-    kept = Rows(given.results / "trials.csv", KEYS, MEASURES)
-    asked = [(name, *parts_of(name, given.steps)) for name in given.tasks]
-    asked = [
-        (name, plan, [own for own in parts if own in (given.only or parts)]) for name, plan, parts in asked
+    options = parser.parse_args()
+    stored = Rows(options.results / "trials.csv", KEYS, MEASURES)
+    jobs = [(name, *parts_of(name, options.steps)) for name in options.tasks]
+    jobs = [
+        (name, plan, [part for part in parts if part in (options.only or parts)])
+        for name, plan, parts in jobs
     ]
-    if given.seeds:
+    if options.seeds:
         warm_up()
-    for seed in range(given.seeds):
-        for name, plan, parts in asked:
-            kept.fill((dict(zip(KEYS, (name, plan, part, seed), strict=True)) for part in parts), trial)
-    for name, plan, parts in asked:
-        print("\n" + table(kept, name, plan, parts), flush=True)
+    for seed in range(options.seeds):
+        for name, plan, parts in jobs:
+            stored.fill((dict(zip(KEYS, (name, plan, part, seed), strict=True)) for part in parts), trial)
+    for name, plan, parts in jobs:
+        print("\n" + table(stored, name, plan, parts), flush=True)
 
 
 if __name__ == "__main__":

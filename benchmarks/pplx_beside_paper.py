@@ -32,17 +32,19 @@ def mean(results: Results, system: str, task: str, column: str) -> float:
 def seconds(results: Results, system: str, task: str) -> float:
     """Return the processor seconds of one trial, on average."""
     assert results.log is not None
-    own = results.log.filter((results.log["system"] == system) & (results.log["task"] == task))
-    return float(own["processor_seconds"].sum()) / len(results.trials(system, task))
+    rows = results.log.filter((results.log["system"] == system) & (results.log["task"] == task))
+    return float(rows["processor_seconds"].sum()) / len(results.trials(system, task))
 
 
 def verdicts(ours: Results, papers: Results, task: str) -> dict[str, str]:
     """Return whether PPL-X is above (>), below (<) or not told apart from (=) each of the others."""
-    first = ours.values(PPLX, task, "exact_fraction")
-    compared = [compare(first, papers.values(other, task, "exact_fraction")) for other in OTHERS]
-    ps = bonferroni([own.p for own in compared])
-    found = [verdict(own.mean_difference, p) for own, p in zip(compared, ps, strict=True)]
-    return {other: str(own) for other, own in zip(OTHERS, found, strict=True)}
+    pplx_values = ours.values(PPLX, task, "exact_fraction")
+    comparisons = [compare(pplx_values, papers.values(other, task, "exact_fraction")) for other in OTHERS]
+    p_values = bonferroni([comparison.p for comparison in comparisons])
+    signs = [
+        verdict(comparison.mean_difference, p) for comparison, p in zip(comparisons, p_values, strict=True)
+    ]
+    return {other: str(sign) for other, sign in zip(OTHERS, signs, strict=True)}
 
 
 def draw(ours: Results, papers: Results, tasks: list[str]) -> Figure:
@@ -73,13 +75,13 @@ def main() -> None:
     print(f"| task | {' | '.join((PPLX, *OTHERS))} | rules | episodes | seconds |")
     print("|---|" + "--:|" * (len(OTHERS) + 4))
     for task in tasks:
-        told = verdicts(ours, papers, task)
+        signs = verdicts(ours, papers, task)
         cells = [f"{mean(ours, PPLX, task, 'exact_fraction'):.4f}"]
-        cells += [f"{mean(papers, own, task, 'exact_fraction'):.4f} {told[own]}" for own in OTHERS]
+        cells += [f"{mean(papers, system, task, 'exact_fraction'):.4f} {signs[system]}" for system in OTHERS]
         cells.append(f"{mean(ours, PPLX, task, 'rules'):.1f}")
-        both = [(ours, PPLX), *((papers, own) for own in OTHERS)]
-        cells.append(", ".join(f"{mean(*own, task, 'episodes'):.2g}" for own in both))
-        cells.append(", ".join(f"{seconds(*own, task):.2g}" for own in both))
+        runs = [(ours, PPLX), *((papers, system) for system in OTHERS)]
+        cells.append(", ".join(f"{mean(*run, task, 'episodes'):.2g}" for run in runs))
+        cells.append(", ".join(f"{seconds(*run, task):.2g}" for run in runs))
         print(f"| {task} | {' | '.join(cells)} |")
     style.write_png(ROOT / "docs/images/pplx-beside-paper.png", draw(ours, papers, tasks))
 

@@ -31,13 +31,13 @@ def main() -> None:
     parser.add_argument("tasks", nargs="*")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    given = parser.parse_args()
-    tasks = [ifthen.task_by_name(name) for name in given.tasks] or ifthen.tables.paper_suite()
-    parameters = dict(parse_assignment(text) for text in given.set)
+    options = parser.parse_args()
+    tasks = [ifthen.task_by_name(name) for name in options.tasks] or ifthen.tables.paper_suite()
+    parameters = dict(parse_assignment(assignment) for assignment in options.set)
     ifthen.PPLX(ifthen.frozen_lake(4), threads=1, candidates=10).learn()  # compiles
     print("task               seed  exact value  of optimum  optimal actions  rules  best  front  seconds")
     for task in tasks:
-        for seed in range(given.seeds):
+        for seed in range(options.seeds):
             began = time.process_time()
             system = ifthen.PPLX(task, seed=seed, threads=1, **parameters).learn()
             seconds = time.process_time() - began

@@ -32,10 +32,10 @@ def walk(
     total, steps = 0.0, 0
     began = time.perf_counter()
     for episode in range(episodes):
-        first = steps if noise == "stream" else episode * task.t_max
+        first_step = steps if noise == "stream" else episode * task.t_max
         s, t, discount = starts[episode % len(starts)], 0, 1.0
         while t < task.t_max and s >= 0:
-            a, k = actions[s], drawn[first + t]
+            a, k = actions[s], drawn[first_step + t]
             total += discount * reward[s][a][k]
             s = next_state[s][a][k]
             discount *= task.gamma

@@ -23,46 +23,46 @@ class Rows:
 
     def __init__(self, path: Path, keys: tuple[str, ...], measures: tuple[str, ...]) -> None:
         self.path, self.keys, self.columns = path, keys, keys + measures
-        self.found: dict[tuple[str, ...], Row] = {}
+        self.by_key: dict[tuple[str, ...], Row] = {}
         if path.exists():
             with path.open(newline="", encoding="utf-8") as file:
                 reader = csv.DictReader(file)
                 if tuple(reader.fieldnames or ()) != self.columns:
                     raise SystemExit(f"{path} has other columns than {', '.join(self.columns)}: remove it.")
                 for row in reader:
-                    self.found[self.key(row)] = row
+                    self.by_key[self.key(row)] = row
 
     def key(self, row: dict[str, Any]) -> tuple[str, ...]:
         """Return what tells a row from others."""
         return tuple(str(row[name]) for name in self.keys)
 
-    def of(self, **wanted: Any) -> list[Row]:
+    def of(self, **values: Any) -> list[Row]:
         """Return the rows whose columns have these values."""
-        rows = self.found.values()
-        return [row for row in rows if all(row[name] == str(value) for name, value in wanted.items())]
+        rows = self.by_key.values()
+        return [row for row in rows if all(row[name] == str(value) for name, value in values.items())]
 
     def keep(self, row: dict[str, Any]) -> None:
         """Add a row, to the file at once."""
-        text, new = StringIO(), not self.path.exists()
-        writer = csv.DictWriter(text, self.columns, lineterminator="\n")
-        if new:
+        buffer, is_new = StringIO(), not self.path.exists()
+        writer = csv.DictWriter(buffer, self.columns, lineterminator="\n")
+        if is_new:
             writer.writeheader()
             self.path.parent.mkdir(parents=True, exist_ok=True)
         writer.writerow(row)
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(text.getvalue())
-        self.found[self.key(row)] = {name: str(row[name]) for name in self.columns}
+            file.write(buffer.getvalue())
+        self.by_key[self.key(row)] = {name: str(row[name]) for name in self.columns}
 
     def fill(
-        self, wanted: Iterable[dict[str, Any]], work: Callable[..., dict[str, Any]], threads: int = 1
+        self, keys: Iterable[dict[str, Any]], work: Callable[..., dict[str, Any]], threads: int = 1
     ) -> None:
         """Do what is missing: `work(**key)` returns the measures of the trial with that key."""
-        missing = [key for key in wanted if self.key(key) not in self.found]
+        missing = [key for key in keys if self.key(key) not in self.by_key]
         if threads == 1:  # one after the other, so that a trial can look at those before it
             for key in missing:
                 self.keep({**key, **work(**key)})
             return
         with ThreadPoolExecutor(threads) as pool:
-            begun = {pool.submit(work, **key): key for key in missing}
-            for done in as_completed(begun):
-                self.keep({**begun[done], **done.result()})
+            futures = {pool.submit(work, **key): key for key in missing}
+            for future in as_completed(futures):
+                self.keep({**futures[future], **future.result()})

@@ -46,7 +46,7 @@ class Job(NamedTuple):
     study: str
     task: str
     seed: int
-    shown: str | None = None
+    gallery_system: str | None = None
     """The system whose policy is in the gallery."""
     prune: tuple[str, ...] = ()
     """The options of `ifthen prune` that give the policy in the gallery."""
@@ -77,7 +77,7 @@ class Compared(NamedTuple):
     system: str
     task: str
     seed: int
-    what: str
+    item: str
     differs: str
     """The first difference; empty where there is none."""
 
@@ -86,9 +86,9 @@ def ifthen(source: Path, *arguments: str | Path) -> None:
     """Run the command `ifthen` of a source tree, or stop with its error output."""
     command = [sys.executable, "-m", "ifthen.cli", *map(str, arguments)]
     environment = {**os.environ, "PYTHONPATH": str(source), "COLUMNS": "200"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout[-1000:]}{done.stderr[-3000:]}")
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{process.stdout[-1000:]}{process.stderr[-3000:]}")
 
 
 def compared(job: Job, source: Path, folder: Path) -> list[Compared]:
@@ -97,7 +97,7 @@ def compared(job: Job, source: Path, folder: Path) -> list[Compared]:
     changes = {"trials": "1", "first_seed": str(job.seed)}
     if len(plan["tasks"]) > 1:
         changes["tasks"] = json.dumps([job.task])
-    settings = [part for name, value in changes.items() for part in ("--set", f"{name}={value}")]
+    settings = [argument for name, value in changes.items() for argument in ("--set", f"{name}={value}")]
     run, packed = folder / "run", folder / "packed"
     ifthen(
         source,
@@ -111,43 +111,44 @@ def compared(job: Job, source: Path, folder: Path) -> list[Compared]:
         *settings,
     )
     ifthen(source, "study", "pack", run, "--out", packed)
-    found = [
-        Compared(job.study, system, job.task, job.seed, what, differs)
-        for system in [each["name"] for each in plan["systems"]]
-        for what, differs in (
+    comparisons = [
+        Compared(job.study, system, job.task, job.seed, item, differs)
+        for system in [entry["name"] for entry in plan["systems"]]
+        for item, differs in (
             ("history", differing_column(job, system, packed)),
             ("ruleset", differing_ruleset(job, system, packed)),
         )
     ]
-    if job.shown is not None:
+    if job.gallery_system is not None:
         differs = differing_policy(job, source, folder)
-        found.append(Compared(job.study, job.shown, job.task, job.seed, "gallery", differs))
-    return found
+        comparisons.append(Compared(job.study, job.gallery_system, job.task, job.seed, "gallery", differs))
+    return comparisons
 
 
 def history(folder: Path, trial: tuple[str, str, int]) -> polars.DataFrame:
     """Return a trial's rows of a packed study."""
-    own = [polars.col(name) == value for name, value in zip(TRIAL, trial, strict=True)]
-    return polars.read_parquet(folder / "histories.parquet").filter(*own)
+    filters = [polars.col(name) == value for name, value in zip(TRIAL, trial, strict=True)]
+    return polars.read_parquet(folder / "histories.parquet").filter(*filters)
 
 
 def differing_column(job: Job, system: str, packed: Path) -> str:
     """Return the first column of the committed history that is another one now."""
     trial = (system, job.task, job.seed)
-    then, now = history(ROOT / "results" / job.study, trial), history(packed, trial)
-    if not len(then):
+    committed, current = history(ROOT / "results" / job.study, trial), history(packed, trial)
+    if not len(committed):
         raise SystemExit(f"results/{job.study} has no trial {trial}.")
-    for name in then.columns:
-        if name not in now.columns:  # a column without values may be left out
-            if then[name].null_count() < len(then):
+    for name in committed.columns:
+        if name not in current.columns:  # a column without values may be left out
+            if committed[name].null_count() < len(committed):
                 return f"{name} is missing"
             continue
-        old, new = then[name], now[name].cast(then[name].dtype)
+        old, new = committed[name], current[name].cast(committed[name].dtype)
         if bits(old) != bits(new):
-            same = min(len(old), len(new))
-            rows = [i for i in range(same) if bits(old[i : i + 1]) != bits(new[i : i + 1])]
-            at = rows[0] if rows else same
-            return f"{name} from row {at} on: {old[at : at + 1].to_list()}, now {new[at : at + 1].to_list()}"
+            n_common = min(len(old), len(new))
+            rows = [i for i in range(n_common) if bits(old[i : i + 1]) != bits(new[i : i + 1])]
+            first = rows[0] if rows else n_common
+            then, now = old[first : first + 1].to_list(), new[first : first + 1].to_list()
+            return f"{name} from row {first} on: {then}, now {now}"
     return ""
 
 
@@ -168,30 +169,30 @@ def ruleset_text(folder: Path, system: str, task: str, seed: int) -> str:
 
 def differing_ruleset(job: Job, system: str, packed: Path) -> str:
     """Return in what the final ruleset differs from the committed one."""
-    then = ruleset_text(ROOT / "results" / job.study, system, job.task, job.seed)
-    return differing_text(then, ruleset_text(packed, system, job.task, job.seed))
+    committed = ruleset_text(ROOT / "results" / job.study, system, job.task, job.seed)
+    return differing_text(committed, ruleset_text(packed, system, job.task, job.seed))
 
 
 def differing_policy(job: Job, source: Path, folder: Path) -> str:
     """Return in what the pruned policy differs from the one in the gallery."""
-    assert job.shown is not None
-    (model,) = folder.glob(f"run/trials/{job.shown}/{job.task}/{job.seed}.zip")
+    assert job.gallery_system is not None
+    (model,) = folder.glob(f"run/trials/{job.gallery_system}/{job.task}/{job.seed}.zip")
     pruned = folder / "pruned.json"
     ifthen(source, "prune", model, "--out", pruned, *job.prune)
     committed = ROOT / "results" / "gallery" / f"{job.task}.json"
     return differing_text(committed.read_text(), pruned.read_text())
 
 
-def differing_text(then: str, now: str) -> str:
+def differing_text(committed: str, current: str) -> str:
     """Return where two texts begin to differ."""
-    if then == now:
+    if committed == current:
         return ""
-    at = next(
-        (i for i, (a, b) in enumerate(zip(then, now, strict=False)) if a != b), min(len(then), len(now))
+    position = next(
+        (i for i, (a, b) in enumerate(zip(committed, current, strict=False)) if a != b),
+        min(len(committed), len(current)),
     )
-    return (
-        f"from character {at} on: {then[max(0, at - 20) : at + 40]!r}, now {now[max(0, at - 20) : at + 40]!r}"
-    )
+    excerpt = slice(max(0, position - 20), position + 40)
+    return f"from character {position} on: {committed[excerpt]!r}, now {current[excerpt]!r}"
 
 
 def all_compared(jobs: list[Job], source: Path, workers: int) -> Iterator[Compared]:
@@ -212,9 +213,13 @@ def table_of(rows: list[Compared]) -> Table:
     trials = dict.fromkeys(row[:4] for row in rows)
     for trial in trials:
         study, system, task, seed = trial
-        words = {row.what: row.differs or "same" for row in rows if row[:4] == trial}
+        cells = {row.item: row.differs or "same" for row in rows if row[:4] == trial}
         table.add_row(
-            study, task, str(seed), system, *(words.get(w, "") for w in ("history", "ruleset", "gallery"))
+            study,
+            task,
+            str(seed),
+            system,
+            *(cells.get(column, "") for column in ("history", "ruleset", "gallery")),
         )
     return table
 
@@ -230,14 +235,14 @@ def main() -> None:
     options = parser.parse_args()
     if options.all and find_spec("Box2D") is None:
         raise SystemExit('--all needs Box2D: pip install ".[box2d]"')
-    wanted = options.only or [study for study in studies if options.all or study != "pplx-lunar"]
-    jobs = [job for job in JOBS if job.study in wanted]
+    selected = options.only or [study for study in studies if options.all or study != "pplx-lunar"]
+    jobs = [job for job in JOBS if job.study in selected]
     console, began, rows = Console(width=160), time.perf_counter(), []
     for row in all_compared(jobs, options.src.resolve(), options.workers):
         rows.append(row)
         if row.differs:
             console.print(
-                f"{row.study} {row.task} {row.system}: {row.what} differs {row.differs}", markup=False
+                f"{row.study} {row.task} {row.system}: {row.item} differs {row.differs}", markup=False
             )
     console.print(table_of(rows))
     different = sum(bool(row.differs) for row in rows)

@@ -34,20 +34,25 @@ def cell(results: Results, system: str, task: str) -> str:
 def main() -> None:
     """Print the table."""
     ours, papers = read_results(ROOT / "results/samuel-small"), read_results(ROOT / "results/paper")
-    systems = [own.name for own in ours.plan.systems]
+    systems = [system.name for system in ours.plan.systems]
     print(f"| task | {' | '.join((*systems, OTHER))} | rules | episodes | seconds |")
     print("|---|" + "--:|" * (len(systems) + 4))
     for task in ours.plan.tasks_by_name():
-        other = papers.values(OTHER, task, "exact_fraction")
-        compared = [compare(ours.values(own, task, "exact_fraction"), other) for own in systems]
-        ps = bonferroni([own.p for own in compared])
-        told = [str(verdict(own.mean_difference, p)) for own, p in zip(compared, ps, strict=True)]
-        cells = [f"{cell(ours, own, task)} {sign}" for own, sign in zip(systems, told, strict=True)]
+        reference_values = papers.values(OTHER, task, "exact_fraction")
+        comparisons = [
+            compare(ours.values(system, task, "exact_fraction"), reference_values) for system in systems
+        ]
+        p_values = bonferroni([comparison.p for comparison in comparisons])
+        signs = [
+            str(verdict(comparison.mean_difference, p))
+            for comparison, p in zip(comparisons, p_values, strict=True)
+        ]
+        cells = [f"{cell(ours, system, task)} {sign}" for system, sign in zip(systems, signs, strict=True)]
         cells.append(cell(papers, OTHER, task))
-        both = [*((ours, own) for own in systems), (papers, OTHER)]
-        cells.append(", ".join(f"{mean(*own, task, 'rules'):.0f}" for own in both))
-        cells.append(", ".join(f"{mean(*own, task, 'episodes'):.2g}" for own in both))
-        cells.append(", ".join(f"{seconds(*own, task):.2g}" for own in both))
+        runs = [*((ours, system) for system in systems), (papers, OTHER)]
+        cells.append(", ".join(f"{mean(*run, task, 'rules'):.0f}" for run in runs))
+        cells.append(", ".join(f"{mean(*run, task, 'episodes'):.2g}" for run in runs))
+        cells.append(", ".join(f"{seconds(*run, task):.2g}" for run in runs))
         print(f"| {task} | {' | '.join(cells)} |", flush=True)
 
 

@@ -50,10 +50,10 @@ def random_list(task: Any, rng: np.random.Generator) -> DecisionList:
 def broken_at(actions: Any, points: Any, constraints: list[Constraint]) -> int:
     """Return at how many of some points actions break a constraint."""
     number = 0
-    for each in constraints:
-        inside = each.where.matches(points).any(axis=1)
-        done = actions == each.action
-        number += int((inside & (done if each.never else ~done)).sum())
+    for constraint in constraints:
+        inside = constraint.where.matches(points).any(axis=1)
+        taken = actions == constraint.action
+        number += int((inside & (taken if constraint.never else ~taken)).sum())
     return number
 
 
@@ -77,12 +77,12 @@ def main(steps: int) -> int:
         totals = {True: [0, 0], False: [0, 0]}
         while totals[True][0] < steps // len(CASES):
             rules, seeds = random_list(task, rng), 10_000_000 + EPISODES * lists + np.arange(EPISODES)
-            kept = shielded(rules, constraints).ruleset
-            if not all(breach(kept, each).equal is True for each in constraints):
-                raise SystemExit(f"not proved: {kept}")
-            for has_shield, own in ((True, kept), (False, rules)):
-                found = played(own, task, seeds, constraints)
-                totals[has_shield] = [a + b for a, b in zip(totals[has_shield], found, strict=True)]
+            shielded_list = shielded(rules, constraints).ruleset
+            if not all(breach(shielded_list, constraint).equal is True for constraint in constraints):
+                raise SystemExit(f"not proved: {shielded_list}")
+            for has_shield, ruleset in ((True, shielded_list), (False, rules)):
+                counts = played(ruleset, task, seeds, constraints)
+                totals[has_shield] = [a + b for a, b in zip(totals[has_shield], counts, strict=True)]
             lists += 1
         (shield_steps, shield_broken), (bare_steps, bare_broken) = totals[True], totals[False]
         print(

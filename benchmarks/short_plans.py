@@ -30,7 +30,7 @@ PLANS = (
 TESTED_ON = 100
 
 
-def made(name: str) -> gymnasium.Env[np.ndarray, np.int64]:
+def make_env(name: str) -> gymnasium.Env[np.ndarray, np.int64]:
     """Return an environment; a bird sees numbers, not rays."""
     if name.startswith("Flappy"):
         importlib.import_module("flappy_bird_gymnasium")
@@ -41,17 +41,17 @@ def made(name: str) -> gymnasium.Env[np.ndarray, np.int64]:
 def trained(name: str, steps: int, seed: int) -> tuple[float, float, str]:
     """Return the mean returns of list and network after a plan, and a line about the list."""
     began = time.process_time()
-    system = ifthen.PPLX(made(name), seed=seed, threads=1, steps=steps)
+    system = ifthen.PPLX(make_env(name), seed=seed, threads=1, steps=steps)
     system.learn()
     learner = system.learner
     assert isinstance(learner, OnEnvironment)
-    task, known, seeds = learner.task, system.now.population, learner.task.test_seeds(TESTED_ON)
+    task, population, seeds = learner.task, system.now.population, learner.task.test_seeds(TESTED_ON)
     bench = learner.bench(0, 0.0)
-    episodes = bench.explore(known.nets[-1], 0.0, seeds, np.uint64(0), known.scaling)
-    own = ifthen.evaluate(system.ruleset, task, seeds=seeds).performance
+    episodes = bench.explore(population.nets[-1], 0.0, seeds, np.uint64(0), population.scaling)
+    list_return = ifthen.evaluate(system.ruleset, task, seeds=seeds).performance
     size = f"{len(system.ruleset)} rules, {system.ruleset.tests} tests"
     took = f"{system.num_timesteps:,} steps, {time.process_time() - began:.0f} s of one core"
-    return own, bench.mean_return(episodes), f"{size}; {took}"
+    return list_return, bench.mean_return(episodes), f"{size}; {took}"
 
 
 def main() -> None:
@@ -60,23 +60,23 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[name for name, _ in PLANS])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
-    own = parser.parse_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
-    for name, steps in (plan for plan in PLANS if plan[0] in own.only):
+    for name, steps in (plan for plan in PLANS if plan[0] in options.only):
         try:
-            made(name).close()
+            make_env(name).close()
         except (gymnasium.error.Error, ImportError) as missing:
             print(f"{name}: left out ({missing})")
             continue
-        found = []
-        for seed in range(own.first, own.first + own.seeds):
+        returns = []
+        for seed in range(options.first, options.first + options.seeds):
             score, network, words = trained(name, steps, seed)
-            found.append((score, network))
+            returns.append((score, network))
             print(
                 f"{name}, {steps:,} steps, seed {seed}: list {score:.4g}, network {network:.4g}; {words}",
                 flush=True,
             )
-        list_mean, network_mean = np.mean(found, axis=0)
+        list_mean, network_mean = np.mean(returns, axis=0)
         print(
             f"{name}, {steps:,} steps: list {list_mean:.4g}, network {network_mean:.4g} on average",
             flush=True,

@@ -42,20 +42,20 @@ BEFORE = {
 }
 
 
-def check(task: TabularTask, found: ShortestList) -> None:
+def check(task: TabularTask, result: ShortestList) -> None:
     """Stop unless the list takes an optimal action in every decision state."""
-    actions = np.asarray(found.rules.predict(task.dynamics.points))
+    actions = np.asarray(result.rules.predict(task.dynamics.points))
     optimal = value_iteration(task).optimal_actions[task.decision_states]
     if (actions < 0).any() or not optimal[np.arange(len(actions)), actions].all():
         raise SystemExit(f"the list for {task.name} is not optimal in every state: this must not happen.")
 
 
-def write(folder: Path, task: TabularTask, found: ShortestList) -> None:
+def write(folder: Path, task: TabularTask, result: ShortestList) -> None:
     """Write the list as JSON, where none as short stands there already."""
     path = folder / f"{task.name}.json"
-    if path.exists() and len(json.loads(path.read_text())["rules"]) <= len(found.rules):
+    if path.exists() and len(json.loads(path.read_text())["rules"]) <= len(result.rules):
         return
-    path.write_text(json.dumps(found.rules.to_dict(), indent=1) + "\n")
+    path.write_text(json.dumps(result.rules.to_dict(), indent=1) + "\n")
 
 
 def main() -> None:
@@ -77,15 +77,15 @@ def main() -> None:
     table.add_column("")
     for name in options.only:
         task, began = tabular(task_by_name(name), "a shortest list"), time.perf_counter()
-        found = shortest_decision_list(task, options.effort, options.seed)
+        result = shortest_decision_list(task, options.effort, options.seed)
         seconds = time.perf_counter() - began
-        check(task, found)
+        check(task, result)
         if options.out is not None:
-            write(options.out, task, found)
-        numbers = (found.states, BEFORE[name] or "", len(found.rules), found.lower_bound, len(found.core))
-        verdict = "proven shortest" if found.proven else ""
+            write(options.out, task, result)
+        numbers = (result.states, BEFORE[name] or "", len(result.rules), result.lower_bound, len(result.core))
+        verdict = "proven shortest" if result.proven else ""
         table.add_row(name, *(str(number) for number in numbers), f"{seconds:.1f}", verdict)
-        console.print(f"{name}: {found.how} ({seconds:.1f} s)", highlight=False)
+        console.print(f"{name}: {result.how} ({seconds:.1f} s)", highlight=False)
     console.print(table)
 
 

@@ -65,10 +65,10 @@ def new_table(title: str, words: int, *headings: str) -> Table:
     return table
 
 
-def check(what: str, same: bool) -> None:
+def check(name: str, equal: bool) -> None:
     """Stop unless two ways to do the same work gave the same result."""
-    if not same:
-        raise SystemExit(f"{what} gave other results than ours: a comparison would mean nothing.")
+    if not equal:
+        raise SystemExit(f"{name} gave other results than ours: a comparison would mean nothing.")
 
 
 def policies_to_play(task: TabularTask, epochs: int) -> dict[str, NDArray[np.int16]]:
@@ -90,8 +90,8 @@ def evaluation_speeds(
     best, total = int(performance.argmax()), int(steps.sum())
     episodes = int(np.clip(len(task.z) * PYTHON_STEPS // steps[best], 1, len(task.z)))
     mean, walked, seconds = python_loop.walk(task, walk.outcomes, policies[best], noise, episodes)
-    part, part_steps = CWalk(library, task, episodes)(policies[best : best + 1], noise)
-    check("plain Python", walked == part_steps[0] and abs(mean - part[0]) < 1e-12)
+    c_returns, c_steps = CWalk(library, task, episodes)(policies[best : best + 1], noise)
+    check("plain Python", walked == c_steps[0] and abs(mean - c_returns[0]) < 1e-12)
     copies = np.tile(policies, (max(1, STEPS_PER_RUN // total), 1))
     ours, c = best_interleaved(
         repeats, timed(lambda: play(task, copies, noise)), timed(lambda: walk(copies, noise))
@@ -122,7 +122,7 @@ def evaluation_table(effort: Effort) -> Table:
                     str(len(policies)),
                     *(f"{ours / 1e6:.0f}", f"{c / 1e6:.0f}", f"{ours / c:.2f}"),
                     *(f"{python / 1e6:.1f}", f"{ours / python:.0f}"),
-                    ", ".join("met" if each else "MISSED" for each in met),
+                    ", ".join("met" if is_met else "MISSED" for is_met in met),
                 )
     return table
 
@@ -148,7 +148,9 @@ def reinforcement_speeds(
         return run
 
     our_seconds, c_seconds = best_interleaved(
-        effort.repeats, fresh(lambda each: reinforce(system, each, key)), fresh(lambda each: in_c(each, key))
+        effort.repeats,
+        fresh(lambda population: reinforce(system, population, key)),
+        fresh(lambda population: in_c(population, key)),
     )
     return len(steps), int(steps.sum()), our_seconds, c_seconds
 

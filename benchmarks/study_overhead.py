@@ -44,7 +44,7 @@ def as_study(plan: StudyPlan, workers: int) -> tuple[float, float, float]:
     """Return the seconds before the first trial, and per worker those in trials and between them."""
     spans: list[tuple[float, float]] = []
 
-    def told(_: Trial, ended: Ended) -> None:
+    def on_end(_: Trial, ended: Ended) -> None:
         now = time.perf_counter()
         spans.append((now - ended.seconds, now))
 
@@ -52,7 +52,7 @@ def as_study(plan: StudyPlan, workers: int) -> tuple[float, float, float]:
         folder = Path(name) / "study"
         claim(folder, plan)
         began = time.perf_counter()
-        assert run_study(folder, plan, Local(workers), told)
+        assert run_study(folder, plan, Local(workers), on_end)
     first, last = min(start for start, _ in spans), max(end for _, end in spans)
     inside = sum(end - start for start, end in spans) / workers
     return first - began, inside, last - first - inside
@@ -65,12 +65,15 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
     plan = read_plan(PAPER, [f"tasks={TASKS}", f"trials={options.trials}"])
-    some = [trial for trial in plan.trials_to_run() if trial.seed < 3]
-    as_jobs(plan, some[: len(some) // 3])  # compiles
+    timed_trials = [trial for trial in plan.trials_to_run() if trial.seed < 3]
+    as_jobs(plan, timed_trials[: len(timed_trials) // 3])  # compiles
     for _ in range(2):  # in turn, because machines are noisy
-        plain, jobs = alone(plan, some), as_jobs(plan, some)
-        more = jobs / plain - 1
-        print(f"{len(some)} trials: learning {plain:.2f} s, as jobs with files {jobs:.2f} s, {more:+.1%}")
+        learning, jobs = alone(plan, timed_trials), as_jobs(plan, timed_trials)
+        overhead = jobs / learning - 1
+        print(
+            f"{len(timed_trials)} trials: learning {learning:.2f} s, as jobs with files {jobs:.2f} s, "
+            f"{overhead:+.1%}"
+        )
     before, inside, between = as_study(plan, options.workers)
     count = len(plan.trials_to_run())
     print(f"study of {count} trials, {options.workers} processes: {before:.1f} s until the first trial began")

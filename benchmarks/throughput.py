@@ -67,8 +67,8 @@ Way = Callable[[], float]
 def bounds_of(task: EnvTask) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Return bounds `(rules, features, 2)` and actions `(rules,)` of the list that is played."""
     lows, highs = task.ranges
-    whole = np.stack([lows, highs], axis=-1)
-    bounds = np.broadcast_to(whole, (RULES, *whole.shape)).copy()
+    ranges = np.stack([lows, highs], axis=-1)
+    bounds = np.broadcast_to(ranges, (RULES, *ranges.shape)).copy()
     actions = np.arange(RULES, dtype=np.int32) % task.n_actions
     if task.environment.startswith("CartPole"):
         for r, (conditions, action) in enumerate(BALANCE):
@@ -101,8 +101,8 @@ def alternating(n: int) -> Callable[[Any], int]:
 def rules_way(task: EnvTask, rules: RuleBatch, player: Player, threads: int, steps: int) -> Way:
     """Return how one list plays through a player, on as many reset seeds as give about `steps` steps."""
     simulator = environment_simulator(task.replaced(player=player), threads)
-    once = simulator.play(rules, np.arange(8))
-    seeds = np.arange(max(8, int(steps / once.steps.mean())))
+    sample = simulator.play(rules, np.arange(8))
+    seeds = np.arange(max(8, int(steps / sample.steps.mean())))
     simulator.play(rules, seeds)
 
     def run() -> float:
@@ -119,16 +119,18 @@ def ways(task: EnvTask, effort: Effort) -> dict[str, Way]:
     readable = DecisionList(bounds, actions, task.features, task.action_names)
     rules = stacked([readable])
     env = gymnasium.make(task.environment)
-    found: dict[str, Way] = {
+    by_name: dict[str, Way] = {
         "plain loop, no rules": partial(plain_loop, env, alternating(task.n_actions), effort.loop),
         "plain loop, predict": partial(
             plain_loop, env, lambda observation: int(readable.predict(observation)), effort.loop // 8
         ),
     }
-    for threads, words in ((1, "1 thread"), (2, "2 threads")):
-        found[f"vector API, sync, {words}"] = rules_way(task, rules, "sync", threads, effort.vector // 4)
-        found[f"twin, {words}"] = rules_way(task, rules, "twin", threads, effort.twin)
-    return found
+    for threads, threads_label in ((1, "1 thread"), (2, "2 threads")):
+        by_name[f"vector API, sync, {threads_label}"] = rules_way(
+            task, rules, "sync", threads, effort.vector // 4
+        )
+        by_name[f"twin, {threads_label}"] = rules_way(task, rules, "twin", threads, effort.twin)
+    return by_name
 
 
 def measured_table(environment: str, effort: Effort) -> Table:
@@ -156,10 +158,10 @@ def measured_table(environment: str, effort: Effort) -> Table:
 
 def verdict(environment: str, name: str, ratio: float) -> str:
     """Return the ratio that is wanted of a way to play, and whether it was reached, if there is one."""
-    wanted = {key: value for key, value in TARGETS.items() if name.startswith(key)}
-    if not environment.startswith("CartPole") or not wanted:
+    targets = {key: value for key, value in TARGETS.items() if name.startswith(key)}
+    if not environment.startswith("CartPole") or not targets:
         return ""
-    (target,) = wanted.values()
+    (target,) = targets.values()
     return f"{target:g} {'met' if ratio >= target else 'MISSED'}"
 
 

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ifthen.cli.task_names import located, reach
+from ifthen.cli.task_names import allow_cwd_imports, located
 from ifthen.digits import in_units, mean_in_words
 from ifthen.runs.settings import RunSettings
 from ifthen.simulate.evaluate import evaluate
@@ -43,57 +43,59 @@ BUDGET = ("trials", "minutes", "epochs", "steps")
 BEGIN, END = "<!-- tuned: written by benchmarks/tuned.py -->", "<!-- tuned: end -->"
 
 
-class Kept:
+class Record:
     """What is known of a repeat, or of the defaults, in a file of its own."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.path = folder / f"{name}.json"
-        self.known: dict[str, Any] = json.loads(self.path.read_text()) if self.path.exists() else {}
+        self.data: dict[str, Any] = json.loads(self.path.read_text()) if self.path.exists() else {}
 
-    def keep(self, **more: Any) -> None:
+    def keep(self, **values: Any) -> None:
         """Add to what is known, at once."""
-        self.known |= more
+        self.data |= values
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(self.path, json.dumps(self.known, indent=1) + "\n")
+        write_text(self.path, json.dumps(self.data, indent=1) + "\n")
 
 
 def plan_of(name: str, seed: int, budget: dict[str, Any]) -> TunePlan:
     """Return what one repeat asks for."""
     task = located(TASKS[name])
-    reach(task)
+    allow_cwd_imports(task)
     return checked_tune_plan({"system": "PPL-DL", "task": task, "seed": seed, **budget})
 
 
-def repeat(name: str, seed: int, given: argparse.Namespace) -> None:
+def repeat(name: str, seed: int, options: argparse.Namespace) -> None:
     """Run one repeat, or what is left of it."""
-    budget = {key: getattr(given, key) for key in BUDGET}
-    plan, kept = plan_of(name, seed, budget), Kept(given.results, f"{name}-seed{seed}")
-    if kept.known and kept.known["budget"] != budget:
+    budget = {key: getattr(options, key) for key in BUDGET}
+    plan, record = plan_of(name, seed, budget), Record(options.results, f"{name}-seed{seed}")
+    if record.data and record.data["budget"] != budget:
         raise SystemExit(
-            f"{kept.path} has another budget, {kept.known['budget']}: remove it, or give --results."
+            f"{record.path} has another budget, {record.data['budget']}: remove it, or give --results."
         )
-    if not kept.known:
-        folder = given.out / f"{name}-seed{seed}"
-        found = tune_in(folder, plan, engine_by_name("local", given.workers, None))
-        assert found is not None
-        kept.keep(
-            budget=budget, steps=found.steps, tried=len(found.tried), workers=given.workers,
-            seconds=round(found.seconds), best=found.best if found.chosen else {},
-            tuned=found.finals[found.chosen], defaults=found.finals[0],
+    if not record.data:
+        folder = options.out / f"{name}-seed{seed}"
+        result = tune_in(folder, plan, engine_by_name("local", options.workers, None))
+        assert result is not None
+        record.keep(
+            budget=budget, steps=result.steps, tried=len(result.tried), workers=options.workers,
+            seconds=round(result.seconds), best=result.best if result.chosen else {},
+            tuned=result.finals[result.chosen], defaults=result.finals[0],
         )  # fmt: skip
-    if given.full:
-        of_defaults = Kept(given.results, f"{name}-defaults")
-        train_fully(plan_of(name, OF_DEFAULTS, {}), {}, DEFAULTS_TRAININGS, of_defaults, given.workers)
-        if kept.known["best"]:
-            kept.keep(full_steps=of_defaults.known["full_steps"])
-            train_fully(plan, kept.known["best"], given.full, kept, given.workers)
+    if options.full:
+        defaults_record = Record(options.results, f"{name}-defaults")
+        train_fully(plan_of(name, OF_DEFAULTS, {}), {}, DEFAULTS_TRAININGS, defaults_record, options.workers)
+        if record.data["best"]:
+            record.keep(full_steps=defaults_record.data["full_steps"])
+            train_fully(plan, record.data["best"], options.full, record, options.workers)
 
 
-def train_fully(plan: TunePlan, parameters: dict[str, Any], times: int, kept: Kept, threads: int) -> None:
+def train_fully(
+    plan: TunePlan, parameters: dict[str, Any], n_trainings: int, record: Record, threads: int
+) -> None:
     """Train settings as long as the defaults train by default, until there are so many scores."""
-    while len(scores := kept.known.get("full", [])) < times:
+    while len(scores := record.data.get("full", [])) < n_trainings:
         seed = plan.training_seed("final", FULL + len(scores))
-        settings: RunSettings = plan.settings(parameters, seed, kept.known.get("full_steps"))
+        settings: RunSettings = plan.settings(parameters, seed, record.data.get("full_steps"))
         system = settings.make_system(threads=threads)
         length: Any = {settings.goal.unit: settings.goal.target}
         system.learn(**length)
@@ -101,40 +103,46 @@ def train_fully(plan: TunePlan, parameters: dict[str, Any], times: int, kept: Ke
         score = evaluate(
             system.ruleset, task, method=task.best_method, seeds=task.test_seeds(), threads=threads
         ).performance
-        steps = kept.known.get("full_steps", system.now.records[-1]["steps"])
-        kept.keep(full=[*scores, score], full_steps=steps)
-        print(f"{kept.path.stem}: full length, seed {seed}: {in_units(score)}", flush=True)
+        steps = record.data.get("full_steps", system.now.records[-1]["steps"])
+        record.keep(full=[*scores, score], full_steps=steps)
+        print(f"{record.path.stem}: full length, seed {seed}: {in_units(score)}", flush=True)
 
 
 def mean(scores: Sequence[float]) -> str:
     """Return a mean with its 95 % interval over trainings."""
-    found = summarise(scores)
-    assert found.mean is not None
-    return mean_in_words(found.mean, found.mean_interval) if found.mean_interval else in_units(found.mean)
+    summary = summarise(scores)
+    assert summary.mean is not None
+    return (
+        mean_in_words(summary.mean, summary.mean_interval)
+        if summary.mean_interval
+        else in_units(summary.mean)
+    )
 
 
-def chance(ours: Sequence[float], others: Sequence[float]) -> str:
+def chance(tuned: Sequence[float], defaults: Sequence[float]) -> str:
     """Return the p of a difference."""
-    p = compare(ours, others).p
+    p = compare(tuned, defaults).p
     return "–" if p is None else f"{p:.2g}"
 
 
 def section(folder: Path, name: str) -> list[str]:
     """Return the tables of a task: what short and full trainings gave, one row for each repeat."""
-    found = {p: json.loads(p.read_text()) for p in folder.glob(f"{name}-seed*.json")}
-    records = sorted((int(p.stem.split("-seed")[1]), own) for p, own in found.items())
+    by_file = {p: json.loads(p.read_text()) for p in folder.glob(f"{name}-seed*.json")}
+    records = sorted((int(p.stem.split("-seed")[1]), record) for p, record in by_file.items())
     lines: list[str] = []
-    for budget in dict.fromkeys(json.dumps(own["budget"]) for _, own in records):
-        lines += _short(name, [(s, own) for s, own in records if json.dumps(own["budget"]) == budget])
+    for budget in dict.fromkeys(json.dumps(record["budget"]) for _, record in records):
+        lines += _short(
+            name, [(s, record) for s, record in records if json.dumps(record["budget"]) == budget]
+        )
     if not records:
         return []
-    return lines + _full(name, records, Kept(folder, f"{name}-defaults").known.get("full", []))
+    return lines + _full(name, records, Record(folder, f"{name}-defaults").data.get("full", []))
 
 
 def _short(name: str, records: list[tuple[int, dict[str, Any]]]) -> list[str]:
     """Return the table of repeats with one budget."""
-    asked = {key: value for key, value in records[0][1]["budget"].items() if value is not None}
-    options = " ".join(f"--{key} {value:g}" for key, value in asked.items())
+    budget = {key: value for key, value in records[0][1]["budget"].items() if value is not None}
+    options = " ".join(f"--{key} {value:g}" for key, value in budget.items())
     lines = [
         f"**{name}**, `python benchmarks/tuned.py --only {name} {options}`:",
         "",
@@ -142,21 +150,21 @@ def _short(name: str, records: list[tuple[int, dict[str, Any]]]) -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     better = 0
-    for seed, own in records:
-        p = chance(own["tuned"], own["defaults"]) if own["best"] else "–"
-        better += statistics.fmean(own["tuned"]) > statistics.fmean(own["defaults"])
-        tuned = mean(own["tuned"]) if own["best"] else "the defaults were chosen"
+    for seed, record in records:
+        p = chance(record["tuned"], record["defaults"]) if record["best"] else "–"
+        better += statistics.fmean(record["tuned"]) > statistics.fmean(record["defaults"])
+        tuned = mean(record["tuned"]) if record["best"] else "the defaults were chosen"
         lines.append(
-            f"| {seed} | {own['tried']} | {own['steps'] / 1e6:.3g} million | {tuned} | "
-            f"{mean(own['defaults'])} | {p} |"
+            f"| {seed} | {record['tried']} | {record['steps'] / 1e6:.3g} million | {tuned} | "
+            f"{mean(record['defaults'])} | {p} |"
         )
-    told = f"Tuned settings have the better mean in {better} of {len(records)} repeats."
-    return [*lines, "", told, ""]
+    sentence = f"Tuned settings have the better mean in {better} of {len(records)} repeats."
+    return [*lines, "", sentence, ""]
 
 
 def _full(name: str, records: list[tuple[int, dict[str, Any]]], defaults: list[float]) -> list[str]:
     """Return the table of trainings at the defaults' own length; nothing where there are none."""
-    full = [(seed, own) for seed, own in records if own.get("full")]
+    full = [(seed, record) for seed, record in records if record.get("full")]
     if not full or not defaults:
         return [f"At the defaults' own length {name} was not measured.", ""]
     steps = full[0][1]["full_steps"]
@@ -168,21 +176,22 @@ def _full(name: str, records: list[tuple[int, dict[str, Any]]], defaults: list[f
         "|---|---|---|---|",
     ]
     lines += [
-        f"| {s} | {len(o['full'])} | {mean(o['full'])} | {chance(o['full'], defaults)} |" for s, o in full
+        f"| {s} | {len(record['full'])} | {mean(record['full'])} | {chance(record['full'], defaults)} |"
+        for s, record in full
     ]
-    all_tuned = [score for _, own in full for score in own["full"]]
-    told = f"All together: tuned {mean(all_tuned)}, p = {chance(all_tuned, defaults)}."
-    return [*lines, "", told, ""]
+    all_tuned = [score for _, record in full for score in record["full"]]
+    sentence = f"All together: tuned {mean(all_tuned)}, p = {chance(all_tuned, defaults)}."
+    return [*lines, "", sentence, ""]
 
 
 def write_page(page: Path, folder: Path) -> None:
     """Replace the part of a page that is written from the results."""
-    text = page.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
+    page_text = page.read_text(encoding="utf-8")
+    before, tail = page_text.split(BEGIN)
+    after = tail.split(END)[1]
     lines = [line for name in TASKS for line in section(folder, name)]
-    written = "\n".join([BEGIN, "", *lines]) if lines else f"{BEGIN}\n"
-    write_text(page, before + written + END + after)
+    section_text = "\n".join([BEGIN, "", *lines]) if lines else f"{BEGIN}\n"
+    write_text(page, before + section_text + END + after)
 
 
 def main() -> None:
@@ -199,18 +208,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/tuned"))
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--write", type=Path, help="a page whose tables are replaced; nothing is trained")
-    given = parser.parse_args()
-    if given.write:
-        write_page(given.write, given.results)
+    options = parser.parse_args()
+    if options.write:
+        write_page(options.write, options.results)
         return
-    if given.trials is None and given.minutes is None:
-        given.minutes = 20.0
-    if given.steps is None and given.epochs is None:
-        given.epochs = 50
-    for name in given.only:
-        for seed in given.seeds:
-            repeat(name, seed, given)
-        print("\n".join(section(given.results, name)))
+    if options.trials is None and options.minutes is None:
+        options.minutes = 20.0
+    if options.steps is None and options.epochs is None:
+        options.epochs = 50
+    for name in options.only:
+        for seed in options.seeds:
+            repeat(name, seed, options)
+        print("\n".join(section(options.results, name)))
 
 
 if __name__ == "__main__":

@@ -227,8 +227,8 @@ def work_as_told() -> None:
 
 def processor_seconds() -> float:
     """Return the processor time of this process and of those that it has started and that have ended."""
-    started_ones = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + started_ones.ru_utime + started_ones.ru_stime
+    child_usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + child_usage.ru_utime + child_usage.ru_stime
 
 
 def compared(ours: Tree, theirs: Tree, names: list[str], rounds: int) -> dict[str, list[tuple[float, float]]]:
@@ -236,28 +236,31 @@ def compared(ours: Tree, theirs: Tree, names: list[str], rounds: int) -> dict[st
     for name in names:  # compile what is not compiled yet
         for tree in (ours, theirs):
             tree.seconds(name, 0)
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    seconds_by_name: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     for round_ in range(1, rounds + 1):
         for name in names:
             if round_ % 2:
-                one, other = ours.seconds(name, round_), theirs.seconds(name, round_)
+                our_seconds, their_seconds = ours.seconds(name, round_), theirs.seconds(name, round_)
             else:
-                other, one = theirs.seconds(name, round_), ours.seconds(name, round_)
-            found[name].append((one, other))
+                their_seconds, our_seconds = theirs.seconds(name, round_), ours.seconds(name, round_)
+            seconds_by_name[name].append((our_seconds, their_seconds))
         print(f"round {round_} of {rounds}", file=sys.stderr, flush=True)
-    return found
+    return seconds_by_name
 
 
-def report(found: dict[str, list[tuple[float, float]]]) -> list[float]:
+def report(seconds_by_name: dict[str, list[tuple[float, float]]]) -> list[float]:
     """Print a line per piece of work; return the median ratios."""
     print(f"{'work':<42}{'this, s':>10}{'other, s':>10}{'ratio':>8}   middle half")
     medians = []
-    for name, pairs in found.items():
-        ratios = [one / other for one, other in pairs]
-        middle = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
+    for name, pairs in seconds_by_name.items():
+        ratios = [our_seconds / their_seconds for our_seconds, their_seconds in pairs]
+        quartiles = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
         ours, theirs = (statistics.median(seconds) for seconds in zip(*pairs, strict=True))
-        print(f"{name:<42}{ours:>10.3f}{theirs:>10.3f}{middle[1]:>8.3f}   {middle[0]:.3f} to {middle[2]:.3f}")
-        medians.append(middle[1])
+        print(
+            f"{name:<42}{ours:>10.3f}{theirs:>10.3f}{quartiles[1]:>8.3f}   "
+            f"{quartiles[0]:.3f} to {quartiles[2]:.3f}"
+        )
+        medians.append(quartiles[1])
     return medians
 
 
@@ -277,7 +280,7 @@ def main() -> None:
     if options.work:
         work_as_told()
         return
-    names = [name for name in WORK if any(name.startswith(part) for part in options.only)]
+    names = [name for name in WORK if any(name.startswith(prefix) for prefix in options.only)]
     with Tree(options.src.resolve(), QUICK) as ours, Tree(options.other.resolve(), QUICK) as theirs:
         medians = report(compared(ours, theirs, names, options.rounds))
     sys.exit(options.most is not None and max(medians) > options.most)

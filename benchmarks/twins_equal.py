@@ -32,9 +32,9 @@ def main() -> None:
         table.add_column(heading, justify="right" if i else "left")
     for environment in options.environments:
         began = time.perf_counter()
-        checked = check_twin(environment, options.steps)
+        counts = check_twin(environment, options.steps)
         seconds = time.perf_counter() - began
-        table.add_row(environment, *(f"{number:,}" for number in checked), f"{seconds:.0f}")
+        table.add_row(environment, *(f"{number:,}" for number in counts), f"{seconds:.0f}")
     console = Console(width=140)
     console.print(machine(), highlight=False)
     console.print(table)

@@ -57,10 +57,10 @@ def network_teacher(name: str) -> tuple[Teacher, float]:
     """Return a network of action values that PPL-X has learnt, as a teacher, and its mean return."""
     task = task_of(name)
     system = ifthen.PPLX(task, seed=0, threads=1, steps=TEACHER_STEPS).learn(epochs=TEACHER_EPOCHS)
-    known = system.now.population
+    population = system.now.population
     teacher = Teacher(
         "a network",
-        lambda points: action_values(known.nets[-1], known.scaling, points, task.n_actions),
+        lambda points: action_values(population.nets[-1], population.scaling, points, task.n_actions),
         task.n_actions,
         True,
     )
@@ -71,18 +71,18 @@ def measured(task: ifthen.EnvTask, teacher: Teacher, choose: Choose) -> tuple[fl
     """Return the mean return of a policy on test seeds, and its fidelity on the states that it visits."""
     episodes = environment_simulator(task).record(choose, task.test_seeds(TESTS))
     points = np.vstack([episode.points for episode in episodes])
-    q, does = teacher.values(points), choose(points)
-    lost = q.max(axis=1) - q[np.arange(len(does)), does]
-    same = float((does == q.argmax(axis=1)).mean())
+    q, actions = teacher.values(points), choose(points)
+    regret = q.max(axis=1) - q[np.arange(len(actions)), actions]
+    agreement = float((actions == q.argmax(axis=1)).mean())
     score = float(np.mean([episode.rewards.sum() for episode in episodes]))
-    return score, Fidelity(same, float(1 - lost.sum() / np.ptp(q, axis=1).sum()))
+    return score, Fidelity(agreement, float(1 - regret.sum() / np.ptp(q, axis=1).sum()))
 
 
 def tree_actions(tree: Any, points: Floats) -> NDArray[np.int64]:
     """Return what a tree of scikit-learn predicts, without its checks, which take most of the time."""
     shares = tree.tree_.predict(points.astype(np.float32)).reshape(len(points), -1)
-    found: NDArray[np.int64] = tree.classes_[shares.argmax(axis=1)]
-    return found
+    actions: NDArray[np.int64] = tree.classes_[shares.argmax(axis=1)]
+    return actions
 
 
 def viper(task: ifthen.EnvTask, teacher: Teacher, leaves: int, steps: int, seed: int) -> Any:
@@ -90,23 +90,23 @@ def viper(task: ifthen.EnvTask, teacher: Teacher, leaves: int, steps: int, seed:
     trees: Any = importlib.import_module("sklearn.tree")
     simulator, draws = environment_simulator(task), np.random.default_rng(seed)
     pool = task.pool[:-CHOSEN_ON]
-    states, taken, found = [], 0, list[tuple[float, Any]]()
+    states, n_steps, scored = [], 0, list[tuple[float, Any]]()
     choose: Choose = teacher.actions
     for i in range(ROUNDS):
-        while taken < steps * (i + 1) / ROUNDS:
+        while n_steps < steps * (i + 1) / ROUNDS:
             for episode in simulator.record(choose, pool[draws.integers(len(pool), size=TOGETHER)]):
                 states.append(episode.points)
-                taken += len(episode.actions)
+                n_steps += len(episode.actions)
         points = np.vstack(states)
         q = teacher.values(points)
         weights = np.ptp(q, axis=1)
-        some = draws.choice(len(points), min(DRAWN, len(points)), p=weights / weights.sum())
+        sample = draws.choice(len(points), min(DRAWN, len(points)), p=weights / weights.sum())
         tree = trees.DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=seed)
-        tree.fit(points[some], q[some].argmax(axis=1))
+        tree.fit(points[sample], q[sample].argmax(axis=1))
         choose = partial(tree_actions, tree)
-        played = simulator.play_policy(choose, task.pool[-SCREENED_ON:])
-        found.append((float(played.returns.mean()), tree))
-    best = sorted(found, key=lambda own: -own[0])[:FINALISTS]
+        evaluation = simulator.play_policy(choose, task.pool[-SCREENED_ON:])
+        scored.append((float(evaluation.returns.mean()), tree))
+    best = sorted(scored, key=lambda pair: -pair[0])[:FINALISTS]
     final = task.pool[-CHOSEN_ON:]
     returns = [simulator.play_policy(partial(tree_actions, tree), final).returns.mean() for _, tree in best]
     return best[int(np.argmax(returns))][1]
@@ -127,7 +127,7 @@ def pplx(
 
 def methods_of_pplx(terms: bool) -> list[str]:
     """Return what the lists of PPL-X are called."""
-    return [own + (", terms" if terms else "") for own in ("imitation", "PPL-X")]
+    return [method + (", terms" if terms else "") for method in ("imitation", "PPL-X")]
 
 
 def actions_of(ruleset: ifthen.RuleSet, task: ifthen.EnvTask, points: Floats) -> NDArray[np.int64]:
@@ -138,52 +138,58 @@ def actions_of(ruleset: ifthen.RuleSet, task: ifthen.EnvTask, points: Floats) ->
 def row(key: dict[str, Any], rules: int, tests: int, choose: Choose) -> dict[str, Any]:
     """Return what a policy gets, as a row."""
     teacher, score = network_teacher(key["environment"])
-    got, fidelity = measured(task_of(key["environment"]), teacher, choose)
+    mean_return, fidelity = measured(task_of(key["environment"]), teacher, choose)
     return {
         **key,
         "rules": rules,
         "tests": tests,
-        "score": f"{got:.6g}",
+        "score": f"{mean_return:.6g}",
         "same": f"{fidelity.same:.4f}",
         "kept": f"{fidelity.kept:.4f}",
         "teacher": f"{score:.6g}",
     }
 
 
-def train(kept: Rows, name: str, steps: int, seed: int) -> None:
+def train(stored: Rows, name: str, steps: int, seed: int) -> None:
     """Keep what all methods get with one seed."""
     task = task_of(name)
     for size in SIZES:
         key = dict(zip(KEYS, (name, steps, seed, "VIPER", size), strict=True))
-        if kept.key(key) not in kept.found:
+        if stored.key(key) not in stored.by_key:
             tree = viper(task, network_teacher(name)[0], size, steps, seed)
             leaves = tree.get_n_leaves()
-            kept.keep(row(key, leaves, leaves - 1, partial(tree_actions, tree)))
+            stored.keep(row(key, leaves, leaves - 1, partial(tree_actions, tree)))
     for terms in (False, True):
-        same = {"environment": name, "steps": steps, "seed": seed}
-        if all(len(kept.of(**same, method=own)) == len(SIZES) for own in methods_of_pplx(terms)):
+        shared = {"environment": name, "steps": steps, "seed": seed}
+        if all(
+            len(stored.of(**shared, method=method_name)) == len(SIZES)
+            for method_name in methods_of_pplx(terms)
+        ):
             continue
         for method, size, rules in pplx(task, network_teacher(name)[0], steps, seed, terms):
-            own = {**same, "method": method, "size": size}
-            if kept.key(own) not in kept.found:
-                kept.keep(row(own, len(rules), rules.tests, partial(actions_of, rules, task)))
+            row_key = {**shared, "method": method, "size": size}
+            if stored.key(row_key) not in stored.by_key:
+                stored.keep(row(row_key, len(rules), rules.tests, partial(actions_of, rules, task)))
 
 
-def table(kept: Rows, name: str, steps: int) -> str:
+def table(stored: Rows, name: str, steps: int) -> str:
     """Return means over seeds as a table: return, share of the teacher's actions, share of the cost kept."""
-    rows = kept.of(environment=name, steps=steps)
+    rows = stored.of(environment=name, steps=steps)
     if not rows:
         return f"{name}: nothing yet"
-    methods, seeds = list(dict.fromkeys(own["method"] for own in rows)), {own["seed"] for own in rows}
+    methods, seeds = list(dict.fromkeys(row["method"] for row in rows)), {row["seed"] for row in rows}
     teacher = float(rows[0]["teacher"])
     lines = [f"{name}, {steps:,} steps, {len(seeds)} seeds, teacher {teacher:.1f}"]
     lines += ["| size | " + " | ".join(methods) + " |", "|--:|" + "--:|" * len(methods)]
     for size in SIZES:
         cells = []
         for method in methods:
-            own = [row for row in rows if (row["method"], row["size"]) == (method, str(size))]
-            means = [float(np.mean([float(row[name]) for row in own])) for name in ("score", "same", "kept")]
-            cells.append("{:.0f} ({:.0%}, {:.0%})".format(*means) if own else "–")
+            method_rows = [row for row in rows if (row["method"], row["size"]) == (method, str(size))]
+            means = [
+                float(np.mean([float(row[name]) for row in method_rows]))
+                for name in ("score", "same", "kept")
+            ]
+            cells.append("{:.0f} ({:.0%}, {:.0%})".format(*means) if method_rows else "–")
         lines.append(f"| {size} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -195,13 +201,13 @@ def main() -> None:
     parser.add_argument("--steps", type=int)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--results", type=Path, default=RESULTS)
-    given = parser.parse_args()
-    kept = Rows(given.results / "policies.csv", KEYS, MEASURES)
-    for name in given.tasks:
-        began, steps = time.process_time(), given.steps or STEPS.get(name, 100_000)
-        for seed in range(given.seeds):
-            train(kept, name, steps, seed)
-        print(table(kept, name, steps))
+    options = parser.parse_args()
+    stored = Rows(options.results / "policies.csv", KEYS, MEASURES)
+    for name in options.tasks:
+        began, steps = time.process_time(), options.steps or STEPS.get(name, 100_000)
+        for seed in range(options.seeds):
+            train(stored, name, steps, seed)
+        print(table(stored, name, steps))
         print(f"{time.process_time() - began:.0f} processor seconds\n", flush=True)
 
 

@@ -51,14 +51,14 @@ MEASURES = "steps", "macroclassifiers", "seconds"
 
 def trial(name: str, seed: int, problems: int, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return the mean steps of the ruleset, twenty times, and how many macroclassifiers there are."""
-    given = {"ga_per_epoch": ONE_EPOCH, **parameters}
-    began, system = time.thread_time(), XCS(maze(name, coding="bits"), seed=seed, threads=1, **given)
+    settings = {"ga_per_epoch": ONE_EPOCH, **parameters}
+    began, system = time.thread_time(), XCS(maze(name, coding="bits"), seed=seed, threads=1, **settings)
     steps = []
     for _ in range(TIMES):
         system.learn(episodes=problems // TIMES)
         steps.append(evaluate(system.ruleset, system.task).mean_steps or np.nan)
     return {
-        "steps": " ".join(f"{own:.7g}" for own in steps),
+        "steps": " ".join(f"{value:.7g}" for value in steps),
         "macroclassifiers": system.now.records[-1]["macros"],
         "seconds": f"{time.thread_time() - began:.2f}",
     }
@@ -71,10 +71,10 @@ def at_end(rows: list[Row]) -> list[float]:
 
 def sign(rows: list[Row], plain: list[Row]) -> str:
     """Return whether trials take fewer or more steps than those of plain XCS."""
-    found = compare(at_end(rows), at_end(plain))
-    if found.p is None or found.a12 is None or found.p >= LEVEL:
+    comparison = compare(at_end(rows), at_end(plain))
+    if comparison.p is None or comparison.a12 is None or comparison.p >= LEVEL:
         return "="
-    return "<" if found.a12 < 0.5 else ">"
+    return "<" if comparison.a12 < 0.5 else ">"
 
 
 def cell(best: float, rows: list[Row], plain: list[Row]) -> str:
@@ -84,22 +84,22 @@ def cell(best: float, rows: list[Row], plain: list[Row]) -> str:
     late = np.array([row["steps"].split() for row in rows], dtype=np.float64)[:, -LAST:]
     optimal, end = late <= best + ROUNDING, late[:, -1]
     macros, seconds = (np.mean([float(row[name]) for row in rows]) for name in MEASURES[1:])
-    often = f"{optimal[:, -1].sum()}, {optimal.all(axis=1).sum()} of {len(rows)}"
+    optimal_counts = f"{optimal[:, -1].sum()}, {optimal.all(axis=1).sum()} of {len(rows)}"
     return (
-        f"{end.mean():.2f} ± {end.std(ddof=len(rows) > 1):.2f} ({often}) {sign(rows, plain)} "
+        f"{end.mean():.2f} ± {end.std(ddof=len(rows) > 1):.2f} ({optimal_counts}) {sign(rows, plain)} "
         f"{macros:.0f}, {seconds:.1f} s"
     )
 
 
-def table(kept: Rows, mazes: list[str], variants: list[str], settings: str, problems: int) -> str:
+def table(stored: Rows, mazes: list[str], variants: list[str], settings: str, problems: int) -> str:
     """Return a table of variants by mazes, of all trials in the file."""
     best = {name: float(steps_to_food(maze(name)).mean()) for name in mazes}
     lines = ["| | " + " | ".join(f"{name} ({best[name]:.2f})" for name in mazes) + " |"]
     lines.append("|---|" + "---|" * len(mazes))
     for variant in variants:
-        same = {"variant": variant, "settings": settings, "problems": problems}
+        key = {"variant": variant, "settings": settings, "problems": problems}
         cells = (
-            cell(best[name], kept.of(maze=name, **same), kept.of(maze=name, **same | {"variant": "plain"}))
+            cell(best[name], stored.of(maze=name, **key), stored.of(maze=name, **key | {"variant": "plain"}))
             for name in mazes
         )
         lines.append(f"| {variant} | " + " | ".join(cells) + " |")
@@ -116,19 +116,22 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS)
-    own = parser.parse_args()
-    given, settings = dict(parse_assignment(text) for text in own.set), " ".join(sorted(own.set))
-    kept = Rows(own.results / "trials.csv", KEYS, MEASURES)
+    options = parser.parse_args()
+    parameters, settings = (
+        dict(parse_assignment(assignment) for assignment in options.set),
+        " ".join(sorted(options.set)),
+    )
+    stored = Rows(options.results / "trials.csv", KEYS, MEASURES)
 
     def work(maze: str, variant: str, seed: int, problems: int, **_: Any) -> dict[str, Any]:
-        return trial(maze, seed, problems, {**VARIANTS[variant], **given})
+        return trial(maze, seed, problems, {**VARIANTS[variant], **parameters})
 
-    for variant in own.only:
-        for name in own.mazes:
-            numbers = (name, variant, settings, own.problems)
-            wanted = (dict(zip(KEYS, (*numbers, seed), strict=True)) for seed in range(own.trials))
-            kept.fill(wanted, work, own.threads)
-    print(table(kept, own.mazes, own.only, settings, own.problems))
+    for variant in options.only:
+        for name in options.mazes:
+            numbers = (name, variant, settings, options.problems)
+            keys = (dict(zip(KEYS, (*numbers, seed), strict=True)) for seed in range(options.trials))
+            stored.fill(keys, work, options.threads)
+    print(table(stored, options.mazes, options.only, settings, options.problems))
 
 
 if __name__ == "__main__":

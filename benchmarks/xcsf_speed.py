@@ -132,8 +132,8 @@ def check_same(system: XCSF, oracle: NaiveXCSF) -> None:
     population = system.now.population
     rules = population.numerosity > 0
     names = ("bounds", "action", "numerosity", "experience", "stamp")
-    found = [getattr(population, name)[rules].tolist() for name in names]
-    if found != [[getattr(rule, name) for rule in oracle.rules] for name in names]:
+    ours = [getattr(population, name)[rules].tolist() for name in names]
+    if ours != [[getattr(rule, name) for rule in oracle.rules] for name in names]:
         raise SystemExit("ours and the oracle hold different rules after the same steps: nothing is timed.")
 
 
@@ -163,7 +163,7 @@ def peers_table(effort: Effort, venv: Path) -> Table:
 
             return run
 
-        ours, plain, same_bound, same_rules = best_interleaved(
+        our_seconds, oracle_seconds, same_bound, same_rules = best_interleaved(
             effort.repeats,
             timed(more_steps(system, moment, effort.steps)),
             timed(partial(run_oracle, system, moment, effort.oracle_steps)),
@@ -174,19 +174,25 @@ def peers_table(effort: Effort, venv: Path) -> Table:
         matching = system.ruleset.matches(task.dynamics.points).sum(axis=1).mean()
         system = trained(size, p_slip, effort.peer_warm_up + effort.peer_steps)  # as many as the library had
         quality = f"{evaluate(system, task, 'exact').fraction:.2f}"
-        rate = effort.steps / ours
-        sizes, slow = (str(limit), str(rules), f"{matching:.0f}"), effort.oracle_steps / plain
+        rate = effort.steps / our_seconds
+        sizes, oracle_rate = (str(limit), str(rules), f"{matching:.0f}"), effort.oracle_steps / oracle_seconds
         speeds = (f"{rate:,.0f}", f"{1e6 / rate:.2f}", "", "", quality)
         table.add_row(f"({size}, {p_slip:g})", "ifthen", *sizes, *speeds)
-        ratio = (f"{rate / slow:,.0f} x", f"{ORACLE_RATIO} x", "")
-        table.add_row("", "plain Python", *sizes, f"{slow:,.0f}", f"{1e6 / slow:,.0f}", *ratio)
+        ratio = (f"{rate / oracle_rate:,.0f} x", f"{ORACLE_RATIO} x", "")
+        table.add_row("", "plain Python", *sizes, f"{oracle_rate:,.0f}", f"{1e6 / oracle_rate:,.0f}", *ratio)
         for bound, seconds, target in ((limit, same_bound, f"{PEER_RATIO} x"), (fewer, same_rules, "")):
-            result, slow = results[bound][-1], effort.peer_steps / seconds
+            result, peer_rate = results[bound][-1], effort.peer_steps / seconds
             sizes = (str(bound), str(result["macro"]), f"{result['match_set']:.0f}")
             quality = f"{evaluate(np.array(result['policy']), task, 'exact').fraction:.2f}"
-            who = f"{PEER} (C)" if bound == limit else f"{PEER} (C), as many rules"
-            speeds = (f"{slow:,.0f}", f"{1e6 / slow:.0f}", f"{rate / slow:.1f} x", target, quality)
-            table.add_row("", who, *sizes, *speeds)
+            label = f"{PEER} (C)" if bound == limit else f"{PEER} (C), as many rules"
+            speeds = (
+                f"{peer_rate:,.0f}",
+                f"{1e6 / peer_rate:.0f}",
+                f"{rate / peer_rate:.1f} x",
+                target,
+                quality,
+            )
+            table.add_row("", label, *sizes, *speeds)
         share = results[limit][-1]["empty_loop_seconds"] / results[limit][-1]["seconds"]
         table.caption = f"The Python loop around the library took {share:.1%} of its time on the last task."
     return table
@@ -210,14 +216,14 @@ def trials_table(effort: Effort) -> Table:
         1, "task", "seconds", "target", "steps", "rules", "µs/step, all told",
     )  # fmt: skip
     for size, p_slip in TRIALS:
-        made: list[XCSF] = []
+        systems: list[XCSF] = []
 
-        def trial(made: list[XCSF] = made, size: int = size, p_slip: float = p_slip) -> None:
+        def trial(systems: list[XCSF] = systems, size: int = size, p_slip: float = p_slip) -> None:
             task = frozen_lake(size, p_slip)
-            made.append(XCSF(task, seed=1, threads=1, noise="stream").learn(epochs=effort.epochs))
+            systems.append(XCSF(task, seed=1, threads=1, noise="stream").learn(epochs=effort.epochs))
 
         (seconds,) = best_interleaved(effort.repeats, timed(trial))
-        last = made[-1].now.records[-1]
+        last = systems[-1].now.records[-1]
         table.add_row(
             f"({size}, {p_slip:g})",
             f"{seconds:.2f}",
@@ -244,20 +250,20 @@ def growth_table(effort: Effort) -> Table:
 @numba.njit
 def scan(bounds: Any, points: Any, out: Any, rounds: int) -> int:
     """Find match sets by testing every box."""
-    found = 0
+    checksum = 0
     for i in range(rounds):
         s = i % len(points)
         box.matches(bounds, points[s : s + 1], out)
         for r in range(out.shape[1]):
             if out[0, r]:
-                found += r
-    return found
+                checksum += r
+    return checksum
 
 
 @numba.njit
 def combine(value_masks: Any, states: Any, lows: Any, rounds: int) -> int:
     """Find match sets by combining one mask per feature, and list them."""
-    found = 0
+    checksum = 0
     for i in range(rounds):
         s = i % len(states)
         for word in range(value_masks.shape[2]):
@@ -265,23 +271,23 @@ def combine(value_masks: Any, states: Any, lows: Any, rounds: int) -> int:
             for d in range(1, states.shape[1]):
                 mask &= value_masks[d, states[s, d] - lows[d], word]
             while mask != 0:
-                found += word * WORD + lowest_bit(mask)
+                checksum += word * WORD + lowest_bit(mask)
                 mask &= mask - ONE
-    return found
+    return checksum
 
 
 @numba.njit
 def read(masks: Any, rounds: int) -> int:
     """Read match sets that are kept per state, and list them."""
-    found = 0
+    checksum = 0
     for i in range(rounds):
         s = i % len(masks)
         for word in range(masks.shape[1]):
             mask = masks[s, word]
             while mask != 0:
-                found += word * WORD + lowest_bit(mask)
+                checksum += word * WORD + lowest_bit(mask)
                 mask &= mask - ONE
-    return found
+    return checksum
 
 
 def matching_table(effort: Effort) -> Table:

@@ -39,9 +39,9 @@ def trial(name: str, seed: int, problems: int, parameters: dict[str, Any]) -> tu
     system = ZCS(task, seed=seed, threads=1, problems_per_epoch=LAST, **parameters)
     before = system.learn(episodes=problems - LAST).num_timesteps
     steps = (system.learn(episodes=LAST).num_timesteps - before) / LAST
-    played = evaluate(system, task).mean_steps
+    mean_steps = evaluate(system, task).mean_steps
     rules = len(prune(system.ruleset, task).ruleset)
-    return steps, np.nan if played is None else played, rules
+    return steps, np.nan if mean_steps is None else mean_steps, rules
 
 
 def line(name: str, trials: int, problems: int, parameters: dict[str, Any]) -> str:
@@ -50,13 +50,19 @@ def line(name: str, trials: int, problems: int, parameters: dict[str, Any]) -> s
 
     best = float(steps_to_food(maze(name)).mean())
     with ThreadPoolExecutor(checked_threads(None)) as pool:
-        found = np.array(list(pool.map(lambda seed: trial(name, seed, problems, parameters), range(trials))))
-    steps, own, rules = found.T
-    optimal, failed = int((own <= best + ROUNDING).sum()), int(np.isnan(own).sum())
-    mean, deviation = (np.nanmean(own), np.nanstd(own, ddof=1)) if failed < trials - 1 else (np.nan, np.nan)
-    said = ", ".join(f"{key} = {value}" for key, value in parameters.items()) or "as published"
+        results = np.array(
+            list(pool.map(lambda seed: trial(name, seed, problems, parameters), range(trials)))
+        )
+    steps, ruleset_steps, rules = results.T
+    optimal, failed = int((ruleset_steps <= best + ROUNDING).sum()), int(np.isnan(ruleset_steps).sum())
+    mean, deviation = (
+        (np.nanmean(ruleset_steps), np.nanstd(ruleset_steps, ddof=1))
+        if failed < trials - 1
+        else (np.nan, np.nan)
+    )
+    setting_text = ", ".join(f"{key} = {value}" for key, value in parameters.items()) or "as published"
     return (
-        f"{name:10}  {said:44}  {steps.mean():5.2f} ± {steps.std(ddof=trials > 1):4.2f}  "
+        f"{name:10}  {setting_text:44}  {steps.mean():5.2f} ± {steps.std(ddof=trials > 1):4.2f}  "
         f"{mean:5.2f} ± {deviation:5.2f}  {optimal:2} optimal, {failed:2} without a rule, of {trials}  "
         f"{rules.mean():5.1f} rules  (optimum {best:.4g})"
     )
@@ -72,15 +78,15 @@ def main() -> None:
     parser.add_argument("--problems", type=int, default=10_000)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter")
     parser.add_argument("--sweep", action="store_true", help="all settings of SWEEP")
-    given = parser.parse_args()
-    fixed = dict(parse_assignment(text) for text in given.set)
+    options = parser.parse_args()
+    fixed = dict(parse_assignment(assignment) for assignment in options.set)
     settings: list[dict[str, Any]] = [{}, {"rho_counts": "calls"}] if not fixed else [{}]
-    if given.sweep:
+    if options.sweep:
         settings = [dict(zip(SWEEP, values, strict=True)) for values in itertools.product(*SWEEP.values())]
     print("maze, setting, steps in training, steps of the ruleset, trials, rules after pruning")
-    for name in given.maze or ["Woods1", "Woods7"]:
+    for name in options.maze or ["Woods1", "Woods7"]:
         for setting in settings:
-            print(line(name, given.trials, given.problems, {**fixed, **setting}), flush=True)
+            print(line(name, options.trials, options.problems, {**fixed, **setting}), flush=True)
 
 
 if __name__ == "__main__":

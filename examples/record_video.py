@@ -26,21 +26,21 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=10, help="epochs of training")
     parser.add_argument("--episodes", type=int, default=3, help="how many to record")
     parser.add_argument("--out", type=Path, default=Path("videos"))
-    given = parser.parse_args()
+    options = parser.parse_args()
 
-    if given.model is None:
-        system: ifthen.System = ifthen.PPLDL(gymnasium.make(given.env), seed=0).learn(epochs=given.epochs)
+    if options.model is None:
+        system: ifthen.System = ifthen.PPLDL(gymnasium.make(options.env), seed=0).learn(epochs=options.epochs)
     else:
-        system = ifthen.load(given.model)
+        system = ifthen.load(options.model)
     print(system.ruleset)
 
     env = gymnasium.wrappers.RecordVideo(
-        gymnasium.make(given.env, render_mode="rgb_array"),
-        video_folder=str(given.out),
+        gymnasium.make(options.env, render_mode="rgb_array"),
+        video_folder=str(options.out),
         name_prefix=system.name,
         episode_trigger=lambda number: True,
     )
-    for episode in range(given.episodes):
+    for episode in range(options.episodes):
         observation, _ = env.reset(seed=2_000_000 + episode)  # seeds that training does not use
         score, over = 0.0, False
         while not over:
@@ -52,7 +52,7 @@ def main() -> None:
             score, over = score + float(reward), terminated or truncated
         print(f"episode {episode}: {score:g}")
     env.close()  # type: ignore[no-untyped-call]  # Gymnasium's
-    print(f"written to {given.out}")
+    print(f"written to {options.out}")
 
 
 if __name__ == "__main__":

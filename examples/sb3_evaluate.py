@@ -23,15 +23,15 @@ def main() -> None:
     parser.add_argument("--env", default="CartPole-v1", help="the environment's name in Gymnasium")
     parser.add_argument("--system", default="PPL-DL", help="see `ifthen systems`")
     parser.add_argument("--epochs", type=int, default=20, help="epochs of training")
-    given = parser.parse_args()
+    options = parser.parse_args()
 
     common = "stable_baselines3.common"
     evaluate_policy = import_module(f"{common}.evaluation").evaluate_policy
     make_vec_env = import_module(f"{common}.env_util").make_vec_env
 
-    system = system_by_name(given.system)(gymnasium.make(given.env), seed=0).learn(epochs=given.epochs)
+    system = system_by_name(options.system)(gymnasium.make(options.env), seed=0).learn(epochs=options.epochs)
     print(system.ruleset)
-    envs = make_vec_env(given.env, n_envs=4, seed=2_000_000)
+    envs = make_vec_env(options.env, n_envs=4, seed=2_000_000)
     mean, deviation = evaluate_policy(system, envs, n_eval_episodes=100)
     print(f"mean reward {mean:.1f} ± {deviation:.1f} over 100 episodes")
 

@@ -23,14 +23,14 @@ def main() -> None:
     parser.add_argument("--env", default="CartPole-v1", help="the environment's name in Gymnasium")
     parser.add_argument("--epochs", type=int, default=50, help="epochs of training")
     parser.add_argument("--score", type=float, default=475, help="the score to stop at")
-    given = parser.parse_args()
+    options = parser.parse_args()
 
     checks = EvaluationCallback(episodes=100, every=2, best="best.zip")  # on seeds that training does not use
     curves = TensorBoard("curves/seed-0")
-    system = ifthen.PPLDL(gymnasium.make(given.env), seed=0)
+    system = ifthen.PPLDL(gymnasium.make(options.env), seed=0)
     system.learn(
-        epochs=given.epochs,
-        callback=[checks, StopAt(given.score, checks), Checkpoint("at-{epoch}.zip", every=25), curves],
+        epochs=options.epochs,
+        callback=[checks, StopAt(options.score, checks), Checkpoint("at-{epoch}.zip", every=25), curves],
         progress_bar=True,
     )
     curves.close()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import _posixsubprocess
 import os
+import platform
 import subprocess
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
@@ -20,6 +21,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from loky.backend import resource_tracker  # type: ignore[import-untyped]  # it has no types
 
 from tests.durations import function_of, slow_tests
 
@@ -125,7 +127,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def no_process_in_the_quick_tier(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a test of the quick tier that starts a process."""
+    """Fail a test of the quick tier that starts a process.
+
+    Two that Python and loky start once per process come before: they name the system and track files.
+    """
+    platform.platform()
+    resource_tracker.ensure_running()
     with pytest.MonkeyPatch.context() as patch:
         if request.config.getoption("markexpr") == "not slow":
             for module, name in WAYS_TO_START:

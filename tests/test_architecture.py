@@ -324,8 +324,8 @@ ORACLES: dict[str, dict[str, Any]] = {
         "differ": naive_pplx.widened,
     },
     "systems.pplx.list_value": {
-        "new_valued": naive_pplx.start_value,
-        "new_change": naive_pplx.start_value,
+        "new_policy_value": naive_pplx.start_value,
+        "new_policy_change": naive_pplx.start_value,
         "value": naive_pplx.start_value,
         "list_value": naive_pplx.start_value,
         "eliminate": naive_pplx.policy_values,

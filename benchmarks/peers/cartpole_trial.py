@@ -36,15 +36,15 @@ def scores(choose: Choose, seeds: range) -> list[float]:
     totals, playing = [0.0] * len(envs), list(range(len(envs)))
     while playing:
         actions = np.asarray(choose(np.array([observations[lane] for lane in playing])))
-        going = []
+        still_playing = []
         for lane, action in zip(playing, actions.tolist(), strict=True):
             if action < 0:
                 continue
             observations[lane], reward, terminated, truncated, _ = envs[lane].step(int(action))
             totals[lane] += float(reward)
             if not (terminated or truncated):
-                going.append(lane)
-        playing = going
+                still_playing.append(lane)
+        playing = still_playing
     for env in envs:
         env.close()
     return totals
@@ -89,7 +89,7 @@ class Trial:
         self.paused += time.perf_counter() - began
         return score >= TARGET
 
-    def report(self, steps: int, choose: Choose, **more: Any) -> None:
+    def report(self, steps: int, choose: Choose, **details: Any) -> None:
         """Print one line of JSON on the trial, given the steps of training and the last policy."""
         seconds = self.seconds()
         final = scores(choose, FINAL_SEEDS)
@@ -104,7 +104,7 @@ class Trial:
             "final_score": float(np.mean(final)),
             "final_score_deviation": float(np.std(final)),
             "checks": self.checks,
-            **more,
+            **details,
         }
         print(json.dumps(result))
 

@@ -27,20 +27,20 @@ def main() -> None:
     parser = arguments(steps=20_000_000, every=50_000)
     parser.add_argument("--system", default="PPL-DL")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes")
-    given = parser.parse_args()
-    changes: dict[str, Any] = dict(parse_assignment(text) for text in given.changes)
-    settings = RunSettings(system=given.system, task=ENVIRONMENT, seed=given.seed, parameters=changes)
+    options = parser.parse_args()
+    changes: dict[str, Any] = dict(parse_assignment(assignment) for assignment in options.changes)
+    settings = RunSettings(system=options.system, task=ENVIRONMENT, seed=options.seed, parameters=changes)
     # Compiled, or read from the cache, before the clock starts.
-    settings.make_system(given.threads).learn(epochs=1)
-    system = settings.make_system(given.threads)
-    trial = Trial(given.every, BEGAN)
+    settings.make_system(options.threads).learn(epochs=1)
+    system = settings.make_system(options.threads)
+    trial = Trial(options.every, BEGAN)
 
     def after_epoch(learner: ifthen.System) -> bool:
         reached = trial.after(int(learner.now.records[-1]["steps"]), policy(learner))
-        return not (reached and given.stop)
+        return not (reached and options.stop)
 
     trial.start()
-    system.learn(steps=given.steps, callback=after_epoch)
+    system.learn(steps=options.steps, callback=after_epoch)
     steps = int(system.now.records[-1]["steps"])
     trial.report(steps, policy(system), size=f"{len(system.ruleset)} rules", version=ifthen.__version__)
 

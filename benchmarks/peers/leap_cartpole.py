@@ -50,17 +50,17 @@ def policy(decoder: Any, individual: Any) -> Choose:
     return lambda observations: [executable(observation) for observation in observations]
 
 
-def pipeline(decoder: Any, given: Any) -> list[Any]:
+def pipeline(decoder: Any, options: Any) -> list[Any]:
     """Return the operators that make the next generation."""
     ops = import_module("leap_ec.ops")
     conditions = import_module("leap_ec.real_rep.ops").genome_mutate_gaussian(
-        std=given.std, bounds=decoder.condition_bounds, expected_num_mutations=given.condition_rate
+        std=options.std, bounds=decoder.condition_bounds, expected_num_mutations=options.condition_rate
     )
     actions = import_module("leap_ec.int_rep.ops").individual_mutate_randint(
-        bounds=decoder.action_bounds, probability=given.action_rate
+        bounds=decoder.action_bounds, probability=options.action_rate
     )
     mutate = decoder.mutator(condition_mutator=conditions, action_mutator=actions)
-    return [ops.tournament_selection, ops.clone, mutate, ops.evaluate, ops.pool(size=given.population)]
+    return [ops.tournament_selection, ops.clone, mutate, ops.evaluate, ops.pool(size=options.population)]
 
 
 def main() -> None:
@@ -72,34 +72,34 @@ def main() -> None:
     parser.add_argument("--std", type=float, default=0.05)
     parser.add_argument("--condition-rate", type=float, default=0.05, help="expected mutations per rule")
     parser.add_argument("--action-rate", type=float, default=1.0)
-    given = parser.parse_args()
-    random.seed(given.seed)
-    np.random.seed(given.seed)  # noqa: NPY002 - LEAP draws from NumPy's global generator
+    options = parser.parse_args()
+    random.seed(options.seed)
+    np.random.seed(options.seed)  # noqa: NPY002 - LEAP draws from NumPy's global generator
     env = Counted(gymnasium.make(ENVIRONMENT))
-    env.reset(seed=given.seed)
-    decoder = make_decoder(env, given.seed)
-    trial = Trial(given.every, BEGAN)
+    env.reset(seed=options.seed)
+    decoder = make_decoder(env, options.seed)
+    trial = Trial(options.every, BEGAN)
 
     def is_over(population: list[Any]) -> bool:
         before = np.random.get_state()  # noqa: NPY002 - a check must not change what follows
         reached = trial.after(env.steps, policy(decoder, max(population)))
         np.random.set_state(before)  # noqa: NPY002
-        return env.steps >= given.steps or (reached and given.stop)
+        return env.steps >= options.steps or (reached and options.stop)
 
     leap = import_module("leap_ec")
     problem = import_module("leap_ec.executable_rep.problems").EnvironmentProblem(
-        given.episodes, T_MAX, env, "reward", gui=False
+        options.episodes, T_MAX, env, "reward", gui=False
     )
     trial.start()
     population = import_module("leap_ec.algorithm").generational_ea(
         max_generations=math.inf,
-        pop_size=given.population,
+        pop_size=options.population,
         problem=problem,
-        representation=leap.Representation(initialize=decoder.initializer(given.rules), decoder=decoder),
-        pipeline=pipeline(decoder, given),
+        representation=leap.Representation(initialize=decoder.initializer(options.rules), decoder=decoder),
+        pipeline=pipeline(decoder, options),
         stop=is_over,
     )
-    size = f"{given.rules} rules"
+    size = f"{options.rules} rules"
     trial.report(env.steps, policy(decoder, max(population)), size=size, version=metadata.version("leap_ec"))
 
 

@@ -24,8 +24,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "gamma": 0.98,
         "n_epochs": 20,
         "ent_coef": 0.0,
-        "learning_rate": lambda left: 0.001 * left,
-        "clip_range": lambda left: 0.2 * left,
+        "learning_rate": lambda remaining: 0.001 * remaining,
+        "clip_range": lambda remaining: 0.2 * remaining,
     },
     "DQN": {
         "learning_rate": 2.3e-3,
@@ -59,30 +59,30 @@ def make_callback(trial: Trial, stop: bool) -> Any:
 def acting_weights(model: Any, algorithm: str) -> int:
     """Return how many weights are needed to act: those of the policy's or of the Q-network."""
     policy = model.policy
-    parts = [policy.mlp_extractor.policy_net, policy.action_net] if algorithm == "PPO" else [policy.q_net]
-    return sum(weights.numel() for part in parts for weights in part.parameters())
+    networks = [policy.mlp_extractor.policy_net, policy.action_net] if algorithm == "PPO" else [policy.q_net]
+    return sum(weights.numel() for network in networks for weights in network.parameters())
 
 
 def main() -> None:
     """Train and report."""
     parser = arguments(steps=0, every=2000)
     parser.add_argument("algorithm", choices=sorted(BUDGET))
-    given = parser.parse_args()
-    import_module("torch").set_num_threads(given.threads)
+    options = parser.parse_args()
+    import_module("torch").set_num_threads(options.threads)
     library = import_module("stable_baselines3")
     make_vec_env = import_module("stable_baselines3.common.env_util").make_vec_env
-    envs = make_vec_env(ENVIRONMENT, n_envs=ENVS[given.algorithm], seed=given.seed)
-    parameters = PARAMETERS[given.algorithm]
-    model = getattr(library, given.algorithm)(
-        "MlpPolicy", envs, seed=given.seed, device="cpu", verbose=0, **parameters
+    envs = make_vec_env(ENVIRONMENT, n_envs=ENVS[options.algorithm], seed=options.seed)
+    parameters = PARAMETERS[options.algorithm]
+    model = getattr(library, options.algorithm)(
+        "MlpPolicy", envs, seed=options.seed, device="cpu", verbose=0, **parameters
     )
-    trial = Trial(given.every, BEGAN)
+    trial = Trial(options.every, BEGAN)
     trial.start()
-    model.learn(given.steps or BUDGET[given.algorithm], callback=make_callback(trial, given.stop))
+    model.learn(options.steps or BUDGET[options.algorithm], callback=make_callback(trial, options.stop))
     trial.report(
         model.num_timesteps,
         lambda rows: model.predict(rows, deterministic=True)[0],
-        size=f"{acting_weights(model, given.algorithm):,} weights",
+        size=f"{acting_weights(model, options.algorithm):,} weights",
         version=metadata.version("stable_baselines3"),
     )
 

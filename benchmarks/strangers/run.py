@@ -62,7 +62,7 @@ class Commands:
     def __call__(self, *arguments: str) -> str:
         """Run a command; return what it printed, or raise with its error."""
         print("   ifthen", *arguments, flush=True)
-        left = self.limit - (time.perf_counter() - self.began)
+        remaining = self.limit - (time.perf_counter() - self.began)
         command = subprocess.Popen(
             [str(IFTHEN), *arguments],
             cwd=self.folder,
@@ -73,7 +73,7 @@ class Commands:
             start_new_session=True,  # so that its worker processes can be ended with it
         )
         try:
-            printed, errors = command.communicate(timeout=max(left, 1))
+            printed, errors = command.communicate(timeout=max(remaining, 1))
         except subprocess.TimeoutExpired:
             raise FailedError(
                 f"{arguments[0]} was stopped: the time limit of {self.limit:.0f} s was over"
@@ -95,18 +95,21 @@ def tried(name: str, run: Commands, seconds: float) -> Result:
     try:
         run("check", task_of(name), "--json", f"{name}.json")
     except FailedError as problem:
-        _, ours, reason = str(problem).partition("error: ")
-        return Result._make([name, *[""] * 8, f"refused: {reason}" if ours else f"FAILED: {problem}"])
-    found: dict[str, Any] = json.loads((run.folder / f"{name}.json").read_text())
-    shape = str(len(found["features"])), str(len(found["actions"]))
-    notes = "; ".join(note.partition(":")[0].rstrip(".") for note in found["notes"])
-    chance = f"{found['mean_return']:.4g}"
+        _, separator, reason = str(problem).partition("error: ")
+        return Result._make([name, *[""] * 8, f"refused: {reason}" if separator else f"FAILED: {problem}"])
+    checked: dict[str, Any] = json.loads((run.folder / f"{name}.json").read_text())
+    shape = str(len(checked["features"])), str(len(checked["actions"]))
+    notes = "; ".join(note.partition(":")[0].rstrip(".") for note in checked["notes"])
+    chance = f"{checked['mean_return']:.4g}"
     scores: list[str] = []
-    steps = str(int(max(3_000, min(200_000, seconds * found["steps_per_second"]))))
-    for system, how in (("PPL-X", ["--set", f"steps={steps}"]), ("PPL-DL", epochs_of(found, seconds))):
+    steps = str(int(max(3_000, min(200_000, seconds * checked["steps_per_second"]))))
+    for system, length_options in (
+        ("PPL-X", ["--set", f"steps={steps}"]),
+        ("PPL-DL", epochs_of(checked, seconds)),
+    ):
         began = time.perf_counter()
         try:
-            scores += through(system, how, name, run, steps, seeds_of(found, seconds))
+            scores += through(system, length_options, name, run, steps, seeds_of(checked, seconds))
         except FailedError as problem:
             scores += [""] * (4 - len(scores))
             return Result._make([name, *shape, notes, chance, *scores, f"FAILED: {system}: {problem}"])
@@ -119,57 +122,58 @@ def task_of(name: str) -> str:
     return f"stranger_envs:Strangers/{name}-v0"
 
 
-def epochs_of(found: dict[str, Any], seconds: float) -> list[str]:
+def epochs_of(checked: dict[str, Any], seconds: float) -> list[str]:
     """Return the options of `train PPL-DL` that make it take about so many seconds."""
-    epoch, fewer = found["epoch_seconds"], list[str]()
+    epoch, smaller = checked["epoch_seconds"], list[str]()
     if epoch > seconds / 3:
-        fewer = ["--set", "pop_size=40", "--task-set", "episodes=5"]
+        smaller = ["--set", "pop_size=40", "--task-set", "episodes=5"]
         epoch /= 20
-    return ["--epochs", str(int(min(100, max(3, seconds / max(epoch, 1e-9))))), *fewer]
+    return ["--epochs", str(int(min(100, max(3, seconds / max(epoch, 1e-9))))), *smaller]
 
 
-def seeds_of(found: dict[str, Any], seconds: float) -> tuple[str, str]:
+def seeds_of(checked: dict[str, Any], seconds: float) -> tuple[str, str]:
     """Return how many seeds to prune and to test on, at most 100, so that playing them takes few seconds."""
-    within = seconds * found["steps_per_second"] / found["most_steps"]
-    return str(int(max(10, min(100, within / 10)))), str(int(max(20, min(100, within))))
+    n_episodes = seconds * checked["steps_per_second"] / checked["most_steps"]
+    return str(int(max(10, min(100, n_episodes / 10)))), str(int(max(20, min(100, n_episodes))))
 
 
 def through(
-    system: str, how: list[str], name: str, run: Commands, steps: str, seeds: tuple[str, str]
+    system: str, length_options: list[str], name: str, run: Commands, steps: str, seeds: tuple[str, str]
 ) -> tuple[str, str]:
     """Train a system in one environment, and take its rules through all commands; return score and rules."""
-    made = f"{name}-{system}"
-    own, rules = ("--task", task_of(name), "--task", made), f"{made}.txt"
-    run("train", system, task_of(name), "--seed", "0", "--out", made, *how)
-    run("prune", made, *own, "--steps", steps, "--episodes", seeds[0], "--out", rules)
-    run("explain", rules, *own, "--out", f"{made}-explained")
-    run("verify", rules, *own)
-    run("export", rules, *own, "--to", "c", "--out", f"{made}.c")
-    run("evaluate", rules, *own, "--episodes", seeds[1], "--json", f"{made}-score.json")
-    score = json.loads((run.folder / f"{made}-score.json").read_text())
+    run_name = f"{name}-{system}"
+    task_options, rules = ("--task", task_of(name), "--task", run_name), f"{run_name}.txt"
+    run("train", system, task_of(name), "--seed", "0", "--out", run_name, *length_options)
+    run("prune", run_name, *task_options, "--steps", steps, "--episodes", seeds[0], "--out", rules)
+    run("explain", rules, *task_options, "--out", f"{run_name}-explained")
+    run("verify", rules, *task_options)
+    run("export", rules, *task_options, "--to", "c", "--out", f"{run_name}.c")
+    run("evaluate", rules, *task_options, "--episodes", seeds[1], "--json", f"{run_name}-score.json")
+    score = json.loads((run.folder / f"{run_name}-score.json").read_text())
     lines = (run.folder / rules).read_text().splitlines()
     return in_words(score), str(sum(bool(re.match(r"\s*\d+\.", line)) for line in lines))
 
 
 def in_words(score: dict[str, Any]) -> str:
     """Return the score on test seeds, with its 95 % interval."""
-    one = score["on test seeds"]
-    if one["failed"]:
+    test_score = score["on test seeds"]
+    if test_score["failed"]:
         return "a state without a rule"
-    return f"{one['performance']:.4g} ({one['interval'][0]:.4g} to {one['interval'][1]:.4g})"
+    low, high = test_score["interval"]
+    return f"{test_score['performance']:.4g} ({low:.4g} to {high:.4g})"
 
 
-def kept(name: str, seconds: float) -> Result | None:
+def stored_result(name: str, seconds: float) -> Result | None:
     """Return what became of an environment, if it was run for so many seconds and needs no other try."""
     file = RESULTS / f"{name}.json"
     record = json.loads(file.read_text()) if file.is_file() else {}
-    asked = record.pop("seconds", None)
-    if asked != seconds or record["outcome"].startswith("FAILED"):
+    recorded_seconds = record.pop("seconds", None)
+    if recorded_seconds != seconds or record["outcome"].startswith("FAILED"):
         return None
     return Result(**record)
 
 
-def keep(result: Result, seconds: float) -> None:
+def store_result(result: Result, seconds: float) -> None:
     """Keep what became of an environment."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     record = {**result._asdict(), "seconds": seconds}
@@ -194,24 +198,24 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30.0, help="how long to play in each training")
     parser.add_argument("--limit", type=float, default=1500.0, help="the most seconds for an environment")
     parser.add_argument("--write", type=Path, help="a Markdown file whose table is replaced")
-    given = parser.parse_args()
+    options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the running command is ended, too
     sys.path.insert(0, str(HERE))
     from stranger_envs import ENVIRONMENTS
 
     results = []
-    for name in given.only or ENVIRONMENTS:
-        began, result = time.perf_counter(), None if given.only else kept(name, given.seconds)
+    for name in options.only or ENVIRONMENTS:
+        began, result = time.perf_counter(), None if options.only else stored_result(name, options.seconds)
         print(name if result is None else f"{name} was run before", flush=True)
         if result is None:
-            with tempfile.TemporaryDirectory() as made:
-                shutil.copy(HERE / "stranger_envs.py", made)
-                result = tried(name, Commands(Path(made), given.limit), given.seconds)
-            keep(result, given.seconds)
+            with tempfile.TemporaryDirectory() as folder:
+                shutil.copy(HERE / "stranger_envs.py", folder)
+                result = tried(name, Commands(Path(folder), options.limit), options.seconds)
+            store_result(result, options.seconds)
             print(f"   {result.outcome}, {time.perf_counter() - began:.0f} s", flush=True)
         results.append(result)
-        if given.write:
-            given.write.write_text(written(results, list(ENVIRONMENTS), given.write.read_text()))
+        if options.write:
+            options.write.write_text(written(results, list(ENVIRONMENTS), options.write.read_text()))
     for result in results:
         print(*result, sep=" · ")
     sys.exit(any(result.outcome.startswith("FAILED") for result in results))

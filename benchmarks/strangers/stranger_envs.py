@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium.wrappers import TransformReward
 
 
-def made(package: str, environment: str, **options: Any) -> Any:
+def make_env(package: str, environment: str, **options: Any) -> Any:
     """Import a package and make one of its environments."""
     module: Any = importlib.import_module(package)
     if package == "minatar.gym" and "MinAtar/Breakout-v1" not in gymnasium.registry:
@@ -29,14 +29,14 @@ def made(package: str, environment: str, **options: Any) -> Any:
 def weighted(package: str, environment: str, weights: list[float]) -> Any:
     """Make an environment whose reward is several numbers, and add them up."""
     return TransformReward(
-        made(package, environment), lambda reward: float(np.asarray(reward) @ np.array(weights))
+        make_env(package, environment), lambda reward: float(np.asarray(reward) @ np.array(weights))
     )
 
 
 def remembering() -> Any:
     """Make a memory task that observes its last action too: a Tuple."""
     wrappers: Any = importlib.import_module("popgym.wrappers")
-    return wrappers.PreviousAction(made("popgym", "popgym-RepeatPreviousEasy-v0").unwrapped)
+    return wrappers.PreviousAction(make_env("popgym", "popgym-RepeatPreviousEasy-v0").unwrapped)
 
 
 def crossing() -> Any:
@@ -57,34 +57,38 @@ def crossing() -> Any:
 
 
 ENVIRONMENTS: dict[str, tuple[Any, dict[str, Any], int]] = {
-    "Empty": (made, {"package": "minigrid", "environment": "MiniGrid-Empty-5x5-v0"}, 100),
-    "LavaGap": (made, {"package": "minigrid", "environment": "MiniGrid-LavaGapS5-v0"}, 100),
-    "Breakout": (made, {"package": "minatar.gym", "environment": "MinAtar/Breakout-v1"}, 500),
-    "Freeway": (made, {"package": "minatar.gym", "environment": "MinAtar/Freeway-v1"}, 300),
+    "Empty": (make_env, {"package": "minigrid", "environment": "MiniGrid-Empty-5x5-v0"}, 100),
+    "LavaGap": (make_env, {"package": "minigrid", "environment": "MiniGrid-LavaGapS5-v0"}, 100),
+    "Breakout": (make_env, {"package": "minatar.gym", "environment": "MinAtar/Breakout-v1"}, 500),
+    "Freeway": (make_env, {"package": "minatar.gym", "environment": "MinAtar/Freeway-v1"}, 300),
     "WeightedCar": (
         weighted,
         {"package": "mo_gymnasium", "environment": "mo-mountaincar-v0", "weights": [1.0, 0.1, 0.1]},
         200,
     ),
-    "Highway": (made, {"package": "highway_env", "environment": "highway-fast-v0"}, 30),
-    "AtariMemory": (made, {"package": "ale_py", "environment": "ALE/Breakout-v5", "obs_type": "ram"}, 300),
+    "Highway": (make_env, {"package": "highway_env", "environment": "highway-fast-v0"}, 30),
+    "AtariMemory": (
+        make_env,
+        {"package": "ale_py", "environment": "ALE/Breakout-v5", "obs_type": "ram"},
+        300,
+    ),
     "Bird": (
-        made,
+        make_env,
         {"package": "flappy_bird_gymnasium", "environment": "FlappyBird-v0", "use_lidar": False},
         500,
     ),
     "Memory": (remembering, {}, 100),
-    "Stocks": (made, {"package": "gym_anytrading", "environment": "stocks-v0"}, 500),
+    "Stocks": (make_env, {"package": "gym_anytrading", "environment": "stocks-v0"}, 500),
     "Tetris": (
-        made,
+        make_env,
         {"package": "tetris_gymnasium.envs", "environment": "tetris_gymnasium/Tetris"},
         200,
     ),
     "Crossing": (crossing, {}, 1000),
     # These are to be refused, with what to do about it.
-    "AtariPixels": (made, {"package": "ale_py", "environment": "ALE/Breakout-v5"}, 300),
-    "Treasure": (made, {"package": "mo_gymnasium", "environment": "deep-sea-treasure-v0"}, 100),
-    "TwoAgents": (made, {"package": "lbforaging", "environment": "Foraging-5x5-2p-1f-v3"}, 100),
+    "AtariPixels": (make_env, {"package": "ale_py", "environment": "ALE/Breakout-v5"}, 300),
+    "Treasure": (make_env, {"package": "mo_gymnasium", "environment": "deep-sea-treasure-v0"}, 100),
+    "TwoAgents": (make_env, {"package": "lbforaging", "environment": "Foraging-5x5-2p-1f-v3"}, 100),
 }
 for name, (entry_point, options, steps) in ENVIRONMENTS.items():
     gymnasium.register(

@@ -26,9 +26,9 @@ def bars(progress: _Progress) -> dict[str, Task]:
 
 def test_the_trials_of_every_system_on_every_task_are_counted(progress: _Progress) -> None:
     for seed in (1, 2):
-        progress.told(Trial("PPL-DL", "calm", seed), Ended("finished", ""))
-    progress.told(Trial("XCSF", "slippery", 0), Ended("failed", "it did not work"))
-    progress.told(Trial("XCSF", "slippery", 1), Ended("stopped", "at epoch 3"))
+        progress.on_end(Trial("PPL-DL", "calm", seed), Ended("finished", ""))
+    progress.on_end(Trial("XCSF", "slippery", 0), Ended("failed", "it did not work"))
+    progress.on_end(Trial("XCSF", "slippery", 1), Ended("stopped", "at epoch 3"))
     done = {name: (bar.completed, bar.total) for name, bar in bars(progress).items()}
     assert done["all trials"] == (4, 12)
     assert done["PPL-DL on calm"] == (3, 3)

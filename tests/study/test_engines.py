@@ -19,7 +19,7 @@ import pytest
 
 from ifthen.errors import EngineError, ParameterError
 from ifthen.study import cluster as dasks
-from ifthen.study.cluster import GONE_SECONDS, Dask, DaskCrew, look
+from ifthen.study.cluster import GONE_SECONDS, Dask, DaskCrew, worker_view
 from ifthen.study.engines import Local
 from ifthen.study.run_study import engine_by_name, run_study
 from ifthen.study.study_folder import MADE_BY, PLAN, claim, unfinished
@@ -178,7 +178,7 @@ def test_a_cluster_of_ones_own_that_has_lost_its_workers_is_given_up(
 ) -> None:
     now = 1000.0
     monkeypatch.setattr("ifthen.study.cluster.time.monotonic", lambda: now)
-    own, other = (DaskCrew(NoWorkers(), tmp_path, own=whose) for whose in (True, False))
+    own, other = (DaskCrew(NoWorkers(), tmp_path, owns_cluster=whose) for whose in (True, False))
     assert own.places() == other.places() == 0
     now += GONE_SECONDS + 1
     assert other.places() == 0  # somebody else's may get workers again
@@ -360,9 +360,9 @@ def test_a_cluster_that_cannot_run_the_study_is_refused_naming_why(
 
 def test_a_worker_that_does_not_see_the_same_folder_differs(study: tuple[Path, StudyPlan]) -> None:
     plan = str(study[0] / PLAN)
-    ours = look(plan)
+    ours = worker_view(plan)
     with pytest.raises(EngineError, match=r"study\.json is not readable \(No such file"):
-        dasks._compare("a worker", ours, {**look("nowhere"), plan: look("nowhere")["nowhere"]})
+        dasks._compare("a worker", ours, {**worker_view("nowhere"), plan: worker_view("nowhere")["nowhere"]})
     (study[0] / PLAN).write_text(small_plan(epochs=7).to_json())
     with pytest.raises(EngineError, match=r"a worker on .* differs: .*study\.json is with hash"):
         dasks.checked_job(ours, plan, run_trial, str(study[0]), study[1].to_json(), ("XCSF", "calm", 0))

@@ -49,8 +49,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(show: bool) -> None:
+    if show:
         out.print(f"ifthen {__version__}")
         raise typer.Exit
 
@@ -81,12 +81,12 @@ app.add_typer(study, name="study")
 _shown_by_python = warnings.showwarning
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+def _show_warning(message: Warning | str, category: type[Warning], *location: Any, **options: Any) -> None:
     """Show what ifthen has to say as one line, and other warnings as Python does."""
     if issubclass(category, IfthenWarning):
         err.print(Text.assemble(("note: ", "bold yellow"), harmless(str(message))))
     else:
-        _shown_by_python(message, category, *where, **more)
+        _shown_by_python(message, category, *location, **options)
 
 
 def run() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ifthen.cli.model import JsonFile, TaskChanges, Threads
-from ifthen.cli.task_names import located, reach, typed_task
+from ifthen.cli.task_names import allow_cwd_imports, located, typed_task
 from ifthen.cli.terminal import out, write_json
 
 
@@ -36,7 +36,7 @@ def check(
 
     changes = parse_assignments(task_assignments, "--task-set")
     task = located(task)
-    reach(task)
-    found = checked(lambda: task_with(task, changes) if changes else typed_task(task), threads)
-    out.print(str(found), soft_wrap=True, highlight=False, markup=False)
-    write_json(json_file, found.to_dict())
+    allow_cwd_imports(task)
+    result = checked(lambda: task_with(task, changes) if changes else typed_task(task), threads)
+    out.print(str(result), soft_wrap=True, highlight=False, markup=False)
+    write_json(json_file, result.to_dict())

@@ -33,6 +33,6 @@ def diff(
         raise ParameterError(
             f"{first} is for {a.task.name} and {second} for {b.task.name}: give --task to compare in."
         )
-    found = difference(a.ruleset, b.ruleset, a.task or b.task, (str(first), str(second)))
-    out.print(found.to_text(out.width))
-    write_json(json_file, found.to_dict())
+    result = difference(a.ruleset, b.ruleset, a.task or b.task, (str(first), str(second)))
+    out.print(result.to_text(out.width))
+    write_json(json_file, result.to_dict())

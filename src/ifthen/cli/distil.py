@@ -20,7 +20,7 @@ from ifthen.cli.model import (
     required,
 )
 from ifthen.cli.run import print_required
-from ifthen.cli.task_names import located, reach, task_option
+from ifthen.cli.task_names import allow_cwd_imports, located, task_option
 from ifthen.cli.terminal import Stop, err, out, print_rules, print_table, write_json
 from ifthen.errors import ParameterError
 
@@ -91,18 +91,18 @@ def distil(
     run_folder = None if folder is None else RunFolder(folder)
     if run_folder is not None:
         run_folder.check_free(overwrite)
-    own = {"rules": rules, "tests": tests, "steps": steps, "terms": False if no_terms else None}
-    parameters = parameters_of(assignments, own)
-    wanted = required(require, require_file)
-    given, played = read_teacher(teacher, task, task_assignments)
-    check_requirements(wanted, played)
+    option_parameters = {"rules": rules, "tests": tests, "steps": steps, "terms": False if no_terms else None}
+    parameters = parameters_of(assignments, option_parameters)
+    requirements = required(require, require_file)
+    loaded_teacher, env_task = read_teacher(teacher, task, task_assignments)
+    check_requirements(requirements, env_task)
     with Stop() as stop:
         result = distilled(
-            given,
-            played,
+            loaded_teacher,
+            env_task,
             seed=seed,
             tune=not no_tune,
-            require=list(filter(is_about_rules, wanted)) or None,
+            require=list(filter(is_about_rules, requirements)) or None,
             episodes=episodes,
             threads=threads,
             progress_bar=out.is_terminal,
@@ -112,29 +112,30 @@ def distil(
     for table in result.tables():
         print_table(table)
         out.print()
-    print_rules("the list", result.ruleset, played, len(result.ruleset))
-    if told := result.system.shield_in_words(result.ruleset):
-        out.print(told)
-    if wanted:
-        print_required(result.ruleset, played, wanted)
+    print_rules("the list", result.ruleset, env_task, len(result.ruleset))
+    if shield_note := result.system.shield_in_words(result.ruleset):
+        out.print(shield_note)
+    if requirements:
+        print_required(result.ruleset, env_task, requirements)
     write_json(json_file, result.to_dict())
     if run_folder is not None:
-        said = [f"--set {shlex.quote(f'{key}={toml_value(value)}')}" for key, value in parameters.items()]
-        said += [f"--task-set {shlex.quote(text)}" for text in task_assignments or []]
-        said += [f"--require {shlex.quote(text)}" for text in wanted] + ["--no-tune"] * no_tune
+        options = [f"--set {shlex.quote(f'{key}={toml_value(value)}')}" for key, value in parameters.items()]
+        options += [f"--task-set {shlex.quote(assignment)}" for assignment in task_assignments or []]
+        options += [f"--require {shlex.quote(requirement)}" for requirement in requirements]
+        options += ["--no-tune"] * no_tune
         command = f"ifthen distil {shlex.quote(teacher)} {shlex.quote(task)} --seed {seed}"
-        _write(run_folder, result, " ".join([command, *said]), task_option(task), overwrite, wanted)
+        _write(run_folder, result, " ".join([command, *options]), task_option(task), overwrite, requirements)
 
 
-def parameters_of(assignments: list[str] | None, own: dict[str, Any]) -> dict[str, Any]:
+def parameters_of(assignments: list[str] | None, options: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of --set and of options of their own, which win; raise for unknown ones."""
     from ifthen.runs.settings import parse_assignments
     from ifthen.systems.parameters import checked_parameters
     from ifthen.systems.pplx.pplx_parameters import PPLXParameters
 
-    found = parse_assignments(assignments)
-    checked_parameters(PPLXParameters, found)  # before any of them could pass for an argument
-    return found | {name: value for name, value in own.items() if value is not None}
+    parameters = parse_assignments(assignments)
+    checked_parameters(PPLXParameters, parameters)  # before any of them could pass for an argument
+    return parameters | {name: value for name, value in options.items() if value is not None}
 
 
 def _go_on(system: System, stop: Stop) -> bool:
@@ -180,15 +181,15 @@ def read_teacher(name: str, task: str, changes: list[str] | None = None) -> tupl
     from ifthen.systems.pplx.teacher import is_sb3_file
 
     path, environment = Path(name), located(task)
-    new = parse_assignments(changes, "--task-set")
-    reach(environment)
+    parsed_changes = parse_assignments(changes, "--task-set")
+    allow_cwd_imports(environment)
     if path.exists():
         if is_sb3_file(path):
             err.print(f"{path} is a model of Stable-Baselines3: to load it is to run what is in it")
-            return path, task_with(environment, new)
+            return path, task_with(environment, parsed_changes)
         policy = read_policy(path, [task], changes)
         return policy.ruleset, policy.known_task()
-    return function_named(name), task_with(environment, new)
+    return function_named(name), task_with(environment, parsed_changes)
 
 
 def function_named(name: str) -> Any:
@@ -199,13 +200,13 @@ def function_named(name: str) -> Any:
             f"there is no file {name}, and a function is named module:function, such as "
             "gymnasium.envs.box2d.lunar_lander:heuristic."
         )
-    reach(f"{module}:{attribute}")
+    allow_cwd_imports(f"{module}:{attribute}")
     try:
-        found = getattr(importlib.import_module(module), attribute, None)
+        function = getattr(importlib.import_module(module), attribute, None)
     except Exception as problem:  # whatever somebody's module raises
         raise ParameterError(
             f"the module {module!r} cannot be imported: {type(problem).__name__}: {problem}"
         ) from problem
-    if not callable(found):
+    if not callable(function):
         raise ParameterError(f"the module {module!r} has no function {attribute!r}.")
-    return found
+    return function

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ifthen.checks import one_of
-from ifthen.cli.model import JsonFile, Named, Threads, of_policy
+from ifthen.cli.model import JsonFile, NamedPolicy, Threads, of_policy
 from ifthen.cli.terminal import out, print_evaluations, write_json
 from ifthen.errors import ParameterError
 
@@ -17,7 +17,7 @@ MOST_EPISODES = 100_000
 
 @of_policy
 def evaluate(
-    model: Named,
+    model: NamedPolicy,
     noise: Annotated[
         str | None,
         typer.Option(help="On a table: aligned or stream; as in training by default.", show_default=False),
@@ -53,39 +53,39 @@ def evaluate(
     from ifthen.simulate.evaluate import evaluations
 
     policy = model.read()
-    played, rules = policy.known_task(), policy.ruleset
-    given = {"--noise": noise, "--episodes": episodes, "--seeds": seeds}
-    for option, value in given.items():
-        if value is not None and option.removeprefix("--") not in played.measured_by:
-            kind = "tables of states" if option == "--noise" else "environments"
-            raise ParameterError(f"{option} is for {kind}: leave it out for {played.name}.")
+    task, rules = policy.known_task(), policy.ruleset
+    options = {"--noise": noise, "--episodes": episodes, "--seeds": seeds}
+    for option, value in options.items():
+        if value is not None and option.removeprefix("--") not in task.measured_by:
+            scope = "tables of states" if option == "--noise" else "environments"
+            raise ParameterError(f"{option} is for {scope}: leave it out for {task.name}.")
     if seeds is not None and episodes is not None:
         raise ParameterError("--seeds says which episodes are played: leave --episodes out.")
-    how: Any = noise or policy.noise
-    one_of("--noise", how, ("aligned", "stream"))
+    noise_mode: Any = noise or policy.noise
+    one_of("--noise", noise_mode, ("aligned", "stream"))
     if seeds is None:
-        found = evaluations(rules, played, how, threads, 100 if episodes is None else episodes)
+        measurements = evaluations(rules, task, noise_mode, threads, 100 if episodes is None else episodes)
     else:
         first, last = _ends(seeds)
-        own = measure(rules, played, threads=threads, seeds=range(first, last + 1))
-        trained = measure(rules, played, threads=threads, seeds="training")
-        found = {f"on seeds {seeds}": own, "on training seeds": trained}
-    print_evaluations(f"{policy.title} on {played.name}", found)
-    plain: dict[str, Any] = {name: one.to_dict() for name, one in found.items()}
+        on_seeds = measure(rules, task, threads=threads, seeds=range(first, last + 1))
+        on_training = measure(rules, task, threads=threads, seeds="training")
+        measurements = {f"on seeds {seeds}": on_seeds, "on training seeds": on_training}
+    print_evaluations(f"{policy.title} on {task.name}", measurements)
+    data: dict[str, Any] = {name: evaluation.to_dict() for name, evaluation in measurements.items()}
     if behaves:
         from ifthen.explanation.behaviour import behaviour
 
-        told = behaviour(rules, played, 100 if episodes is None else episodes, threads)
+        behaviour_report = behaviour(rules, task, 100 if episodes is None else episodes, threads)
         out.print()
-        out.print(told.to_text(out.width))
-        plain["behaviour"] = told.to_dict()
-    write_json(json_file, plain)
+        out.print(behaviour_report.to_text(out.width))
+        data["behaviour"] = behaviour_report.to_dict()
+    write_json(json_file, data)
 
 
 def _ends(seeds: str) -> tuple[int, int]:
     """Return the first and the last of `5000-5099`."""
-    found = re.fullmatch(r"(\d{1,15})(?:-(\d{1,15}))?", seeds.strip())
-    first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    matched = re.fullmatch(r"(\d{1,15})(?:-(\d{1,15}))?", seeds.strip())
+    first, last = (int(matched[1]), int(matched[2] or matched[1])) if matched else (1, 0)
     if not first <= last < first + MOST_EPISODES:
         raise ParameterError(
             f"--seeds takes the first and the last reset seed, such as 5000-5099, not {seeds!r}."

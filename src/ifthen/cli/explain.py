@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ifthen.cli.front import find_front, print_front
-from ifthen.cli.model import Named, Policy, of_policy
+from ifthen.cli.model import NamedPolicy, Policy, of_policy
 from ifthen.cli.terminal import err, out
 from ifthen.digits import worth_showing
 from ifthen.errors import ParameterError, nearest
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @of_policy
 def explain(
-    model: Named,
+    model: NamedPolicy,
     folder: Annotated[
         Path | None,
         typer.Option(
@@ -75,12 +75,12 @@ def explain(
     if episode is not None:
         from ifthen.explanation.trace import trace
 
-        played = policy.known_task()
-        if not 1 <= episode <= played.n_episodes:
-            raise ParameterError(f"--episode must be from 1 to {played.n_episodes:,}, not {episode}.")
-        out.print(trace(policy.ruleset, played, episode=episode - 1).to_text(out.width))
+        task = policy.known_task()
+        if not 1 <= episode <= task.n_episodes:
+            raise ParameterError(f"--episode must be from 1 to {task.n_episodes:,}, not {episode}.")
+        out.print(trace(policy.ruleset, task, episode=episode - 1).to_text(out.width))
         return
-    other = None if compare is None else Named(compare, task=model.task, changes=model.changes).read()
+    other = None if compare is None else NamedPolicy(compare, task=model.task, changes=model.changes).read()
     _explain_all(policy, str(model), folder, other, front, everything)
 
 
@@ -97,48 +97,48 @@ def _explain_all(
         )
     if other is not None:
         policy.known_task()
-    found = verified(policy.ruleset, policy.task)
-    by_itself = folder is not None and policy.played and policy.front is not None
-    sizes = find_front(policy) if front or by_itself else None
+    verification = verified(policy.ruleset, policy.task)
+    has_front = folder is not None and policy.played and policy.front is not None
+    sizes = find_front(policy) if front or has_front else None
     if folder is not None:  # before anything is printed, so that a reader who has seen enough loses nothing
         from ifthen.pages.explain_folder import explain_to
 
-        policies = [(each.name, each.ruleset) for each in (policy, other) if each is not None]
+        policies = [(shown.name, shown.ruleset) for shown in (policy, other) if shown is not None]
         with err.status("drawing"):
-            page = explain_to(folder, policies, policy.task, found, sizes, model)
+            page = explain_to(folder, policies, policy.task, verification, sizes, model)
     out.print(read_rules(policy.ruleset, policy.task).to_text(out.width, everything))
     out.print()
-    out.print(found.to_text(out.width))
+    out.print(verification.to_text(out.width))
     if sizes is not None:
         out.print()
         print_front(policy, sizes)
     if folder is not None:
-        none = " (without a page: the task is not known, or has too many states)"
-        out.print(f"written to {folder}" + (f"; open {page}" if page else none))
+        no_page = " (without a page: the task is not known, or has too many states)"
+        out.print(f"written to {folder}" + (f"; open {page}" if page else no_page))
 
 
-def _observation(text: str, ruleset: RuleSet) -> list[float]:
+def _observation(state_text: str, ruleset: RuleSet) -> list[float]:
     """Return the observation in a text such as "x=3,y=2", or "3,2" in the order of the features.
 
     Of many features, those that no rule tests may be left out.
     """
     features = {feature.name: feature for feature in ruleset.observed_features}
-    parts = [part.strip() for part in text.split(",")]
-    if "=" not in text and len(parts) == len(features):
-        parts = [f"{name}={part}" for name, part in zip(features, parts, strict=True)]
-    given: dict[str, float] = {}
-    for part in parts:
-        name, _, value = (piece.strip() for piece in part.partition("="))
+    assignments = [assignment.strip() for assignment in state_text.split(",")]
+    if "=" not in state_text and len(assignments) == len(features):
+        assignments = [f"{name}={assignment}" for name, assignment in zip(features, assignments, strict=True)]
+    values: dict[str, float] = {}
+    for assignment in assignments:
+        name, _, value = (piece.strip() for piece in assignment.partition("="))
         if name not in features:
             raise ParameterError(f"--at takes values by name, as in x=3,y=2.{nearest(name, features)}")
-        if name in given:
+        if name in values:
             raise ParameterError(f"--at has two values for {name}: give one.")
         try:
-            given[name] = float(value.removesuffix(features[name].unit))
+            values[name] = float(value.removesuffix(features[name].unit))
         except ValueError:
             raise ParameterError(f"--at: {name} must be a number, as in {name}=3, not {value!r}.") from None
-    missing = [name for name in worth_showing(features, ruleset.tested) if name not in given]
+    missing = [name for name in worth_showing(features, ruleset.tested) if name not in values]
     if missing:
-        are = "is" if len(missing) == 1 else "are"
-        raise ParameterError(f"--at needs a value for every feature: {', '.join(missing)} {are} missing.")
-    return [given.get(name, feature.low) for name, feature in features.items()]
+        verb = "is" if len(missing) == 1 else "are"
+        raise ParameterError(f"--at needs a value for every feature: {', '.join(missing)} {verb} missing.")
+    return [values.get(name, feature.low) for name, feature in features.items()]

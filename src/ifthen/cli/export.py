@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ifthen.cli.model import Named, Policy, RequireFile, kept_requirements, of_policy, required
+from ifthen.cli.model import NamedPolicy, Policy, RequireFile, kept_requirements, of_policy, required
 from ifthen.cli.terminal import out, print_table, write_file
 from ifthen.digits import plural
 from ifthen.errors import ParameterError
@@ -16,7 +16,7 @@ from ifthen.text_table import harmless
 
 @of_policy
 def export(
-    model: Named,
+    model: NamedPolicy,
     to: Annotated[
         str,
         typer.Option(
@@ -67,29 +67,29 @@ def export(
         raise ParameterError(f"--numbers writes several files: give --out FILE.{to}, such as policy.{to}.")
     if numbers is None and (require or require_file):
         raise ParameterError("--require is for devices: give --numbers, or 'ifthen verify' to check rules.")
-    wanted = required(require, require_file)
+    requirements = required(require, require_file)
     policy = model.read()
     if numbers is not None and file is not None:
-        _for_device(policy, to, numbers, file, [*wanted, *kept_requirements(model.path)])
+        _for_device(policy, to, numbers, file, [*requirements, *kept_requirements(model.path)])
         return
-    text = exported(policy.ruleset, to, policy.task)
+    code = exported(policy.ruleset, to, policy.task)
     if file is None:
-        typer.echo((harmless(text) if out.is_terminal else text).rstrip("\n"))
+        typer.echo((harmless(code) if out.is_terminal else code).rstrip("\n"))
         return
-    write_file(file, text)
+    write_file(file, code)
 
 
 def _for_device(policy: Policy, to: str, numbers: str, file: Path, require: list[str]) -> None:
     """Write the files for a device, and say where it can act differently."""
     from ifthen.exports import export_device
 
-    made = export_device(policy.ruleset, to, numbers, policy.task, file.stem, require)
-    if made.deviation.bands:
-        print_table(made.deviation.to_table())
+    device_code = export_device(policy.ruleset, to, numbers, policy.task, file.stem, require)
+    if device_code.deviation.bands:
+        print_table(device_code.deviation.to_table())
     else:
-        out.print(made.deviation.in_words()[0])
-    for line in (*made.deviation.steps, *made.kept):
+        out.print(device_code.deviation.in_words()[0])
+    for line in (*device_code.deviation.steps, *device_code.kept):
         out.print(line)
-    for name, text in made.files.items():
-        write_file(file.with_name(name), text)
-    out.print(f"{plural(len(made.vectors), 'test vector')} in {list(made.files)[-1]}")
+    for name, content in device_code.files.items():
+        write_file(file.with_name(name), content)
+    out.print(f"{plural(len(device_code.vectors), 'test vector')} in {list(device_code.files)[-1]}")

@@ -70,15 +70,15 @@ def front(
     whole_number("--episodes", episodes, 2, MOST_EPISODES)
     if folder is not None:
         check_folder(folder)
-    path, own = _model_at(model, task, task_assignments, threads)
-    policy = read_policy(path, own, task_assignments, pruned=False)
-    found = find_front(policy, episodes, polish, threads)
-    print_front(policy, found, plot, by)
-    named = f"{path}{typed_options(own, task_assignments)}"
-    out.print(f"'ifthen prune {named} --rules N' takes one of them; so does --tests N")
-    write_json(json_file, {"task": policy.known_task().name, **found.to_dict()})
+    path, task_options = _model_at(model, task, task_assignments, threads)
+    policy = read_policy(path, task_options, task_assignments, pruned=False)
+    policy_front = find_front(policy, episodes, polish, threads)
+    print_front(policy, policy_front, plot, by)
+    policy_name = f"{path}{typed_options(task_options, task_assignments)}"
+    out.print(f"'ifthen prune {policy_name} --rules N' takes one of them; so does --tests N")
+    write_json(json_file, {"task": policy.known_task().name, **policy_front.to_dict()})
     if folder is not None:
-        front_to(folder, found, policy.known_task())
+        front_to(folder, policy_front, policy.known_task())
         out.print(f"written to {folder}")
 
 
@@ -112,11 +112,11 @@ def find_front(
     """Return the measured front of a policy, and say meanwhile how far that is."""
     from ifthen.runs.measured_front import front as front_of
 
-    played = policy.known_task()
+    task = policy.known_task()
     with err.status("looking for the best policy of each size") as status:
         return front_of(
             policy,
-            played,
+            task,
             episodes=episodes,
             polish=polish,
             threads=threads,
@@ -124,8 +124,8 @@ def find_front(
         )
 
 
-def print_front(policy: Policy, found: Front, plot: Path | None = None, by: Any = "rules") -> None:
+def print_front(policy: Policy, policy_front: Front, plot: Path | None = None, by: Any = "rules") -> None:
     """Print a front as a table, and draw it where a file is given."""
     title = f"{policy.title} on {policy.known_task().name}"
-    print_table(found.text_table(f"The best policy found for each size: {title}"))
-    write_plot(plot, lambda: found.figure(by, title))
+    print_table(policy_front.text_table(f"The best policy found for each size: {title}"))
+    write_plot(plot, lambda: policy_front.figure(by, title))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from ifthen.cli.task_names import CannotMake, kept_task, typed_options, wanted_task
+from ifthen.cli.task_names import CannotMake, chosen_task, kept_task, typed_options
 from ifthen.cli.terminal import err
 from ifthen.digits import plural
 from ifthen.errors import ModelFileError, ParameterError, TaskError
@@ -146,11 +146,11 @@ class Policy(NamedTuple):
         """The front that a system has found, with rules that fit the task; None where it looks for none."""
         from ifthen.environments.rebind import fitted
 
-        found = None if self.learner is None else self.learner.front
-        if found is None or self.task is None:
-            return found
-        points = (replace(own, ruleset=fitted(self.task, own.ruleset)[1]) for own in found.points)
-        return replace(found, points=tuple(points))
+        front = None if self.learner is None else self.learner.front
+        if front is None or self.task is None:
+            return front
+        points = (replace(point, ruleset=fitted(self.task, point.ruleset)[1]) for point in front.points)
+        return replace(front, points=tuple(points))
 
     @property
     def chosen(self) -> Callable[[Front], Point] | None:
@@ -167,7 +167,7 @@ class Policy(NamedTuple):
         return self.task
 
 
-class Named(NamedTuple):
+class NamedPolicy(NamedTuple):
     """A policy as users name it: MODEL, with what --rules, --tests, --task and --task-set say."""
 
     path: Path
@@ -194,16 +194,16 @@ def of_policy(command: Callable[..., None]) -> Callable[..., None]:
         tests: MostTests = None,
         task: TaskName = None,
         task_assignments: TaskChanges = None,
-        **own: Any,
+        **options: Any,
     ) -> None:
-        command(Named(model, rules, tests, task, task_assignments), **own)
+        command(NamedPolicy(model, rules, tests, task, task_assignments), **options)
 
-    _, *own = inspect.signature(command, eval_str=True).parameters.values()
-    first, *shared, _ = inspect.signature(run, eval_str=True).parameters.values()
-    every = [first, *own, *shared]
+    _, *own_parameters = inspect.signature(command, eval_str=True).parameters.values()
+    model_parameter, *shared, _ = inspect.signature(run, eval_str=True).parameters.values()
+    parameters = [model_parameter, *own_parameters, *shared]
     functools.update_wrapper(run, command)
-    run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]  # which typer reads
-    run.__annotations__ = {each.name: each.annotation for each in every}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # which typer reads
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
@@ -232,18 +232,18 @@ def read_policy(
     from ifthen.simulate.simulator import checked_ruleset
     from ifthen.systems.model_file import read
 
-    new = parse_assignments(changes, "--task-set")
-    wanted = wanted_task(task)
+    parsed_changes = parse_assignments(changes, "--task-set")
+    chosen = chosen_task(task)
     point = None if rules is None and tests is None else front_of(path).at(rules, tests)
     if is_rules_file(path):
-        beside = path.parent / MODEL
-        if not wanted.of_run and path.name in FILES and beside.exists():  # a run's rules: it has the task
-            wanted = wanted._replace(task=kept_task(read(beside).task, wanted, path.parent))
-        if new and wanted.task is not None:  # first, as rules may use names that it gives
-            wanted = wanted._replace(task=changed_task(wanted.task, new, wanted.package))
-            new = {}
-        ruleset, written = read_ruleset(path, wanted.task)
-        policy = Policy(str(path), path.name, ruleset, wanted.task or _named_task(written, path))
+        model_file = path.parent / MODEL
+        if not chosen.of_run and path.name in FILES and model_file.exists():  # a run's rules: it has the task
+            chosen = chosen._replace(task=kept_task(read(model_file).task, chosen, path.parent))
+        if parsed_changes and chosen.task is not None:  # first, as rules may use names that it gives
+            chosen = chosen._replace(task=changed_task(chosen.task, parsed_changes, chosen.package))
+            parsed_changes = {}
+        ruleset, task_name = read_ruleset(path, chosen.task)
+        policy = Policy(str(path), path.name, ruleset, chosen.task or _named_task(task_name, path))
     else:
         learner = load_model(path)
         name, title, ruleset = f"{learner.name} in {path}", learner.name, learner.ruleset
@@ -251,14 +251,14 @@ def read_policy(
             title, ruleset = f"{title}, the list of {plural(point.rules, 'rule')},", point.ruleset
         elif pruned and (path / PRUNED_RULESET).exists():
             title, ruleset = f"{title}, pruned,", read_ruleset(path / PRUNED_RULESET)[0]
-        played = wanted.task if wanted.of_run else kept_task(learner.task, wanted, path)
-        policy = Policy(name, title, ruleset, played, learner.parameters.noise, learner)
-    if new:
-        policy = policy._replace(task=changed_task(policy.known_task(), new, wanted.package))
+        policy_task = chosen.task if chosen.of_run else kept_task(learner.task, chosen, path)
+        policy = Policy(name, title, ruleset, policy_task, learner.parameters.noise, learner)
+    if parsed_changes:
+        policy = policy._replace(task=changed_task(policy.known_task(), parsed_changes, chosen.package))
     if policy.task is not None:
-        own, fitting = fitted(policy.task, policy.ruleset)
-        checked_ruleset(fitting, own)
-        policy = policy._replace(task=own, ruleset=fitting)
+        bound_task, bound_rules = fitted(policy.task, policy.ruleset)
+        checked_ruleset(bound_rules, bound_task)
+        policy = policy._replace(task=bound_task, ruleset=bound_rules)
     return policy
 
 
@@ -310,20 +310,22 @@ def front_of(path: Path) -> Front:
     return front
 
 
-def required(texts: list[str] | None, file: Path | None) -> list[str]:
+def required(requirements: list[str] | None, file: Path | None) -> list[str]:
     """Return the requirements of --require and --require-file, one by one."""
     from ifthen.rules.text.constraint_text import requirements_in
     from ifthen.verification.requirements import read_requirements
 
-    if texts is not None and not all(text.strip(" ,") for text in texts):
+    if requirements is not None and not all(requirement.strip(" ,") for requirement in requirements):
         raise ParameterError("--require is empty: name what must hold, such as --require complete.")
     in_file = [] if file is None else read_requirements(file)
     if file is not None and not in_file:
         raise ParameterError(f"{file} requires nothing: write one requirement per line, such as complete.")
-    return requirements_in(texts) + in_file
+    return requirements_in(requirements) + in_file
 
 
-def all_required(model: Path, texts: list[str] | None, file: Path | None) -> tuple[list[str], Path | None]:
+def all_required(
+    model: Path, requirements: list[str] | None, file: Path | None
+) -> tuple[list[str], Path | None]:
     """Return what to check, each once, and the file beside the model that some of it is from, if any is.
 
     Mistakes in what was typed are found before any model is read.
@@ -331,11 +333,11 @@ def all_required(model: Path, texts: list[str] | None, file: Path | None) -> tup
     from ifthen.verification.properties import parse
     from ifthen.verification.requirements import plain_ones, read_requirements
 
-    demands = required(texts, file)
+    demands = required(requirements, file)
     parse(plain_ones(demands))
-    beside = requirements_beside(model) if file is None else None
-    demands += [] if beside is None else read_requirements(beside)
-    return list(dict.fromkeys(demands)), beside
+    run_file = requirements_beside(model) if file is None else None
+    demands += [] if run_file is None else read_requirements(run_file)
+    return list(dict.fromkeys(demands)), run_file
 
 
 def requirements_beside(path: Path) -> Path | None:
@@ -343,8 +345,8 @@ def requirements_beside(path: Path) -> Path | None:
     from ifthen.runs.run_folder import FILES, REQUIREMENTS
 
     folder = path if path.is_dir() else path.parent if path.name in FILES else None
-    found = None if folder is None else folder / REQUIREMENTS
-    return found if found is not None and found.exists() else None
+    candidate = None if folder is None else folder / REQUIREMENTS
+    return candidate if candidate is not None and candidate.exists() else None
 
 
 def kept_requirements(path: Path) -> list[str]:
@@ -352,8 +354,8 @@ def kept_requirements(path: Path) -> list[str]:
     from ifthen.rules.text.constraint_text import is_about_rules
     from ifthen.verification.requirements import read_requirements
 
-    beside = requirements_beside(path)
-    return [] if beside is None else list(filter(is_about_rules, read_requirements(beside)))
+    run_file = requirements_beside(path)
+    return [] if run_file is None else list(filter(is_about_rules, read_requirements(run_file)))
 
 
 def check_rules_file(path: Path | None) -> None:

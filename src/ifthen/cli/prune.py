@@ -98,15 +98,15 @@ def prune(
         whole_number("--tests", tests, 0, 1_000_000)
     if performance is not None:
         real_number("--performance", performance, -1e300, 1e300)
-    takes_one = any(each is not None for each in (rules, tests, performance))
+    takes_one = any(limit is not None for limit in (rules, tests, performance))
     shows_all = ladder or plot is not None or (polish and not takes_one)
     if shows_all and as_list:
         raise ParameterError("--list changes no action, and fewer rules do: leave one of them out.")
     if shows_all and file is not None and not takes_one:
         raise ParameterError("--out writes one policy: say which with --rules, --tests or --performance.")
     policy = read_policy(model, task, task_assignments, pruned=False)
-    needs = {"--list": as_list, "--intervals": intervals != "short", "--effort": effort != "quick"}
-    _check_states(policy, {**needs, "--polish": polish})
+    list_options = {"--list": as_list, "--intervals": intervals != "short", "--effort": effort != "quick"}
+    _check_states(policy, {**list_options, "--polish": polish})
     if effort != "quick" and not as_list:
         raise ParameterError("--effort belongs to --list: give both, or leave --effort out.")
     if shows_all:
@@ -115,7 +115,7 @@ def prune(
             return
     choices: dict[str, Any] = {"to": "list" if as_list else None, "intervals": intervals, "effort": effort}
     with err.status("looking for fewer rules") as status:
-        found = pruned(
+        result = pruned(
             policy,
             policy.task,
             **choices,
@@ -130,40 +130,42 @@ def prune(
             progress=lambda left: status.update(f"looking for fewer rules: {left} left"),
             require=kept_requirements(model) if policy.ruleset.ordered or as_list or takes_one else [],
         )
-    if found.seeds is not None:
-        _print_returns(found, policy.known_task(), threads)
-    out.print(str(found))
+    if result.seeds is not None:
+        _print_returns(result, policy.known_task(), threads)
+    out.print(str(result))
     out.print()
-    print_reading(found.ruleset, policy.task)
-    write_rules(file, found.ruleset, policy.task)
+    print_reading(result.ruleset, policy.task)
+    write_rules(file, result.ruleset, policy.task)
 
 
-def _check_states(policy: Policy, given: Mapping[str, bool]) -> None:
+def _check_states(policy: Policy, flags: Mapping[str, bool]) -> None:
     """Raise where an option was given that needs a list of states, and the task has none."""
     from ifthen.simulate.scope import tabular
 
-    instead = ": it is pruned by playing. Give --loss, the allowed fall of the mean return, and --episodes"
-    for name in (name for name, was_given in given.items() if was_given and policy.task is not None):
-        tabular(policy.task, name, instead)
+    advice = ": it is pruned by playing. Give --loss, the allowed fall of the mean return, and --episodes"
+    for name in (name for name, is_given in flags.items() if is_given and policy.task is not None):
+        tabular(policy.task, name, advice)
 
 
-def _print_returns(found: PruneResult, task: Any, threads: int | None) -> None:
+def _print_returns(result: PruneResult, task: Any, threads: int | None) -> None:
     """Print the mean returns before and after pruning, with 95 % intervals: on test and other seeds."""
     from ifthen.simulate.evaluate import evaluate
 
     rows = []
-    assert found.seeds is not None
-    for name, own in (("test", task.test_seeds()), ("training", task.z), ("pruning", found.seeds)):
-        both = (evaluate(rules, task, seeds=own, threads=threads) for rules in (found.given, found.ruleset))
-        rows.append((f"on {len(own):,} {name} seeds", *map(returns_in_words, both)))
+    assert result.seeds is not None
+    for name, seeds in (("test", task.test_seeds()), ("training", task.z), ("pruning", result.seeds)):
+        evaluations = (
+            evaluate(rules, task, seeds=seeds, threads=threads) for rules in (result.given, result.ruleset)
+        )
+        rows.append((f"on {len(seeds):,} {name} seeds", *map(returns_in_words, evaluations)))
     title = f"Pruned by playing {task.name}: mean returns and their 95 % intervals"
     print_table(TextTable(title, ("", "before", "after"), tuple(rows)))
 
 
-def returns_in_words(own: Evaluation) -> str:
+def returns_in_words(evaluation: Evaluation) -> str:
     """Return the mean return of rules, or in how many episodes they reached a state without one."""
-    if not own.failed:
-        ends = interval_in_words(own.interval, own.performance)
-        return in_units(own.performance) + (f" ({ends})" if ends else "")
-    failed = round((own.failed_share or 0.0) * own.episodes)
-    return f"a state without a rule in {failed:,} of {own.episodes:,} episodes"
+    if not evaluation.failed:
+        interval_text = interval_in_words(evaluation.interval, evaluation.performance)
+        return in_units(evaluation.performance) + (f" ({interval_text})" if interval_text else "")
+    failed = round((evaluation.failed_share or 0.0) * evaluation.episodes)
+    return f"a state without a rule in {failed:,} of {evaluation.episodes:,} episodes"

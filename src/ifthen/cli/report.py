@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ifthen.cli.front import find_front
-from ifthen.cli.model import Episodes, Named, RequireFile, Threads, all_required, of_policy
+from ifthen.cli.model import Episodes, NamedPolicy, RequireFile, Threads, all_required, of_policy
 from ifthen.cli.task_names import located
 from ifthen.cli.terminal import UNMET, err, out, write_file
 from ifthen.errors import IfthenError, ParameterError
@@ -22,7 +22,7 @@ MOST_PRINTED = 4_000
 
 @of_policy
 def report(
-    model: Named,
+    model: NamedPolicy,
     dossier: Annotated[
         bool,
         typer.Option(
@@ -70,7 +70,7 @@ def report(
     sizes = {"--rules": model.rules, "--tests": model.tests}
     front = _front(model, quick, episodes, threads) if dossier else None
     with err.status("reading") as status:
-        found = collected(
+        result = collected(
             policy.ruleset,
             policy.task if policy.played else None,
             purpose,
@@ -81,30 +81,30 @@ def report(
             model=str(model),
             size=" ".join(f"{name} {size}" for name, size in sizes.items() if size is not None),
             front=front,
-            origin=_origin(model.path, [located(each) for each in model.task or []]),
+            origin=_origin(model.path, [located(task_name) for task_name in model.task or []]),
             learner=policy.learner,
             settings=_settings(model.path),
             noise=policy.noise,
             threads=threads,
             progress=lambda stage: status.update(f"looking at {stage}"),
         )
-    out.print(found.to_text(out.width), soft_wrap=True)
+    out.print(result.to_text(out.width), soft_wrap=True)
     if dossier:
         if not purpose.strip():
             err.print('note: the dossier does not say what the policy is for: --purpose "…" says it')
         page = file or (model.path if model.path.is_dir() else Path()) / "dossier.html"
         out.print()
-        write_file(page, found.to_html())
+        write_file(page, result.to_html())
         pdf = page.with_suffix(".pdf")
         if print_pdf(page, pdf):
             out.print(f"written to {pdf}")
         else:
             out.print("No PDF: Chromium is not installed, or could not print. Any browser prints the page.")
-    if not found.verification.passed:
+    if not result.verification.passed:
         raise typer.Exit(UNMET)
 
 
-def _front(model: Named, quick: bool, episodes: int | None, threads: int | None) -> Front | None:
+def _front(model: NamedPolicy, quick: bool, episodes: int | None, threads: int | None) -> Front | None:
     """Return what `ifthen front` shows; None where nothing can be played, or shortening takes too long."""
     policy = model._replace(rules=None, tests=None).read(pruned=False)
     if not policy.played or (quick and policy.front is None):
@@ -122,14 +122,14 @@ def _origin(model: Path, typed: list[str]) -> list[tuple[str, str]]:
     if is_rules_file(model):
         return [("rules", str(model)), ("SHA-256 of the file", sha256_of(rules_file(model)))]
     rows = list[tuple[str, str]]()
-    own = model / MODEL if model.is_dir() else model
+    model_file = model / MODEL if model.is_dir() else model
     if model.is_dir():
         try:
             folder = RunFolder(model)
             rows.append(("trained with", command_of(folder.settings(typed), (folder / START).exists())))
         except IfthenError as problem:  # such as a run in a package of one's own that --task does not name
             rows.append(("trained with", f"not known: {problem}"))
-    rows += [("model", str(own)), ("SHA-256 of the model", sha256_of(own))]
+    rows += [("model", str(model_file)), ("SHA-256 of the model", sha256_of(model_file))]
     if model.is_dir() and (model / PRUNED_RULESET).exists():
         rows.append((f"SHA-256 of {PRUNED_RULESET}", sha256_of(model / PRUNED_RULESET)))
     return rows

@@ -9,7 +9,7 @@ import typer
 
 from ifthen.cli.model import Packages, Threads
 from ifthen.cli.run import Curves, curves_in, learn_and_report
-from ifthen.cli.task_names import check_typed, located, reach
+from ifthen.cli.task_names import allow_cwd_imports, check_typed, located
 from ifthen.cli.terminal import out
 
 
@@ -31,11 +31,11 @@ def resume(
     run_folder, typed = RunFolder(folder), [located(name) for name in typed or []]
     settings = run_folder.settings(typed)
     check_typed(typed, texts_of(settings.task))
-    reach(settings.task)
+    allow_cwd_imports(settings.task)
     with run_folder.alone():
         learner = run_folder.system(settings, threads)
         goal = settings.goal
-        done = goal.count(learner.now.records[-1]) if learner.started else 0
+        n_done = goal.count(learner.now.records[-1]) if learner.started else 0
         finished = learner.started and settings.is_done(learner)
-        out.print(f"{done} of {goal.target} {goal.unit} are done" + (": finished" if finished else ""))
+        out.print(f"{n_done} of {goal.target} {goal.unit} are done" + (": finished" if finished else ""))
         learn_and_report(run_folder, settings, learner, curves_in(tensorboard))

@@ -39,7 +39,7 @@ def learn_and_report(
     """Learn, then write and print everything that a finished run has."""
     from ifthen.jit import telling_of_compiling
 
-    again = f"'ifthen resume {run_folder.path}{task_option(settings.task)}'"
+    resume = f"'ifthen resume {run_folder.path}{task_option(settings.task)}'"
     compiling = "compiling what this training needs: some seconds, and next time it is there"
     with Stop() as stop, telling_of_compiling(lambda: err.print(compiling)):
         try:
@@ -49,13 +49,13 @@ def learn_and_report(
             finished = False
         except TaskError:
             if learner.started:
-                err.print(f"saved at epoch {learner.epoch}: once the environment is mended, {again} goes on")
+                err.print(f"saved at epoch {learner.epoch}: once the environment is mended, {resume} goes on")
             raise
     if not finished:
         if learner.started:
-            err.print(f"stopped and saved at epoch {learner.epoch}; {again} goes on from there")
+            err.print(f"stopped and saved at epoch {learner.epoch}; {resume} goes on from there")
         else:
-            err.print(f"stopped before epoch 0: there is nothing to save yet, and {again} begins anew")
+            err.print(f"stopped before epoch 0: there is nothing to save yet, and {resume} begins anew")
         raise typer.Exit(130)
     _report(run_folder, _chosen(run_folder, settings, learner), learner)
 
@@ -69,11 +69,12 @@ def _chosen(run_folder: RunFolder, settings: RunSettings, learner: System) -> Ru
         point = choose_list(learner, settings.require) if settings.require else None
     if point is None:
         return settings
-    usual = learner.ruleset
+    usual_list = learner.ruleset
     out.print(
         f"The list of {plural(point.rules, 'rule')} and {plural(point.tests, 'test')} is taken, with a score "
         f"of {in_units(point.score)}: it is the best of the front that meets the requirements on the pruning "
-        f"seeds. The usual choice, {plural(len(usual), 'rule')} and {plural(usual.tests, 'test')}, does not."
+        f"seeds. The usual choice, {plural(len(usual_list), 'rule')} and "
+        f"{plural(usual_list.tests, 'test')}, does not."
     )
     return run_folder.take(point, learner, settings)
 
@@ -87,29 +88,29 @@ def _report(run_folder: RunFolder, settings: RunSettings, learner: System) -> No
     pruned = _pruned(learner, settings.require) if settings.prune else None
     command = command_of(settings, learner.start is not None)
     task, option = learner.task, task_option(settings.task)
-    found = write_report(run_folder, command, learner, pruned, option)
+    measurements = write_report(run_folder, command, learner, pruned, option)
     ruleset = learner.ruleset if pruned is None else pruned.ruleset
     shown = readable(ruleset, task)
-    more = f"'ifthen show {run_folder.path}{option} --all' shows them"
+    hint = f"'ifthen show {run_folder.path}{option} --all' shows them"
     if pruned is not None:
         out.print(str(pruned))
     name = learner.name if pruned is None else f"{learner.name}, pruned,"
-    print_rules(name, shown, task, len(ruleset), more)
+    print_rules(name, shown, task, len(ruleset), hint)
     if len(shown) < len(ruleset):
         out.print(f"(these choose the same as all {len(ruleset)} in {RULES if pruned is None else PRUNED})")
-    print_evaluations(f"{name} on {task.name}", found)
-    if told := learner.shield_in_words(ruleset):
-        out.print(told)
+    print_evaluations(f"{name} on {task.name}", measurements)
+    if shield_note := learner.shield_in_words(ruleset):
+        out.print(shield_note)
     unmet = print_required(ruleset, task, settings.require) if settings.require else []
     out.print(f"'ifthen verify {run_folder.path}{option}' checks these rules")
     out.print(f"written to {run_folder.path}; open {run_folder / REPORT}")
     if unmet:
-        others = (
+        front_hint = (
             "" if learner.front is None else f", or look at its other lists: 'ifthen front {run_folder.path}'"
         )
         err.print(
             f"error: the policy does not meet {', '.join(map(repr, unmet))}. The run is kept in "
-            f"{run_folder.path}. Train longer, ask for less{others}"
+            f"{run_folder.path}. Train longer, ask for less{front_hint}"
         )
         raise typer.Exit(1)
 
@@ -118,24 +119,24 @@ def print_required(ruleset: RuleSet, task: Task, require: list[str]) -> list[str
     """Print which requirements are met, and why; return those that are not."""
     from ifthen.verification import verify
 
-    found = verify(ruleset, task, require).requirements
-    for each in found:
-        out.print(f"{'✓' if each.passed else '✗'} {each.text}: {each.why}")
-    return [each.text for each in found if not each.passed]
+    requirements = verify(ruleset, task, require).requirements
+    for requirement in requirements:
+        out.print(f"{'✓' if requirement.passed else '✗'} {requirement.text}: {requirement.why}")
+    return [requirement.text for requirement in requirements if not requirement.passed]
 
 
 def _pruned(learner: System, require: list[str]) -> PruneResult | None:
     """Return the pruned rules of a trained system; None where they are not to be used, and say so."""
     from ifthen.runs.pruned_policy import pruned_policy
 
-    why = "fewer rules would do worse" + (" or break a requirement" if require else "")
+    reason = "fewer rules would do worse" + (" or break a requirement" if require else "")
     with err.status("looking for fewer rules") as status:
         try:
-            found = pruned_policy(
+            result = pruned_policy(
                 learner, lambda left: status.update(f"looking for fewer rules: {left} left"), require
             )
         except KeyboardInterrupt:
-            found, why = None, "pruning was stopped"
-    if found is None and not learner.shortens:
-        out.print(f"{why}: these are the rules as they were learnt")
-    return found
+            result, reason = None, "pruning was stopped"
+    if result is None and not learner.shortens:
+        out.print(f"{reason}: these are the rules as they were learnt")
+    return result

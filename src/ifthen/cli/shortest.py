@@ -29,17 +29,17 @@ def shortest(
     from ifthen.simulate.scope import tabular
 
     check_rules_file(file)
-    wanted, how = tabular(typed_task(task), "the shortest list of an optimal policy"), cast(Any, effort)
+    table_task = tabular(typed_task(task), "the shortest list of an optimal policy")
     with err.status("searching") as status:
-        found = shortest_decision_list(
-            wanted,
-            how,
+        result = shortest_decision_list(
+            table_task,
+            cast(Any, effort),
             seed,
-            lambda rules, least: status.update(
-                f"searching: {rules} rules found, {least} proven to be needed"
+            lambda rules, proven: status.update(
+                f"searching: {rules} rules found, {proven} proven to be needed"
             ),
         )
-    print_reading(found.rules, wanted)
+    print_reading(result.rules, table_task)
     out.print()
-    out.print(found.how)
-    write_rules(file, found.rules, wanted)
+    out.print(result.how)
+    write_rules(file, result.rules, table_task)

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from ifthen.cli.model import JsonFile, Named, front_of, of_policy
+from ifthen.cli.model import JsonFile, NamedPolicy, front_of, of_policy
 from ifthen.cli.terminal import out, print_reading, print_rules, print_table, write_file, write_json
 from ifthen.errors import ParameterError
 
 
 @of_policy
 def show(
-    model: Named,
+    model: NamedPolicy,
     png: Annotated[Path | None, typer.Option(help="Also draw the policy to this file.")] = None,
     compact: Annotated[
         str | None,
@@ -68,7 +68,7 @@ def show(
         if json_file is not None:
             write_file(json_file, to_json(policy.ruleset, policy.task))
         return
-    played = policy.known_task()
+    task = policy.known_task()
     if png is not None and png.suffix.lower() != ".png":
         raise ParameterError(f"--png writes a PNG picture: give a name that ends in .png, not {png}.")
     if compact is not None and everything:
@@ -78,17 +78,17 @@ def show(
     if compact is not None:
         method: Any = compact
         share = 0.1 if rho is None else rho
-        ruleset = prune(policy.ruleset, played, method=method, rho=share).ruleset
+        ruleset = prune(policy.ruleset, task, method=method, rho=share).ruleset
     else:
-        ruleset = policy.ruleset if everything else readable(policy.ruleset, played)
-    picture = None if png is None else policy_picture(ruleset, played)
+        ruleset = policy.ruleset if everything else readable(policy.ruleset, task)
+    picture = None if png is None else policy_picture(ruleset, task)
     if png is not None and picture is None:
-        raise ParameterError(f"{played.name} has no grid of x and y to draw the policy on: leave --png out.")
-    print_rules(policy.title, ruleset, played, len(policy.ruleset), "" if everything else "--all shows them")
+        raise ParameterError(f"{task.name} has no grid of x and y to draw the policy on: leave --png out.")
+    print_rules(policy.title, ruleset, task, len(policy.ruleset), "" if everything else "--all shows them")
     if json_file is not None:
-        write_file(json_file, to_json(ruleset, played))
-    if played.on_grid:
-        out.print(policy_text(ruleset, tabular(played, "the drawing"), out.width))
+        write_file(json_file, to_json(ruleset, task))
+    if task.on_grid:
+        out.print(policy_text(ruleset, tabular(task, "the drawing"), out.width))
     elif picture is None:
         out.print("(there is no grid to draw the policy on)")
     if png is not None and picture is not None:

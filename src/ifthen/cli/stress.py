@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from ifthen.cli.model import JsonFile, Named, Policy, Threads, of_policy
+from ifthen.cli.model import JsonFile, NamedPolicy, Policy, Threads, of_policy
 from ifthen.cli.terminal import UNMET, err, out, print_table, write_json
 from ifthen.errors import ParameterError
 
 
 @of_policy
 def stress(
-    model: Named,
+    model: NamedPolicy,
     disturb: Annotated[
         list[str] | None,
         typer.Option(
@@ -77,7 +77,7 @@ def stress(
 
         check_folder(folder)
     policy = model.read()
-    played = policy.known_task()
+    task = policy.known_task()
     if worst_start:
         if disturb or vary or require or fail_below is not None or folder is not None:
             raise ParameterError(
@@ -87,12 +87,12 @@ def stress(
             )
         _print_worst(policy, max(1000, episodes), threads, json_file)
         return
-    wanted: dict[str, Any] | None = assignments(disturb) if disturb else {} if vary else None
+    disturbances: dict[str, Any] | None = assignments(disturb) if disturb else {} if vary else None
     with err.status("playing") as status:
-        found = stressed(
+        result = stressed(
             policy.ruleset,
-            played,
-            wanted,
+            task,
+            disturbances,
             assignments(vary or []),
             episodes,
             require or "",
@@ -100,14 +100,14 @@ def stress(
             threads,
             progress=lambda name: status.update(f"playing with {name}"),
         )
-    print_table(found.text_table())
-    write_json(json_file, found.to_dict())
+    print_table(result.text_table())
+    write_json(json_file, result.to_dict())
     if folder is not None:
         from ifthen.pages.stress_page import stress_to
 
-        page = stress_to(folder, found, policy.title, policy.ruleset)
+        page = stress_to(folder, result, policy.title, policy.ruleset)
         out.print(f"written to {folder}; open {page}")
-    if require and not found.holds:
+    if require and not result.holds:
         raise typer.Exit(UNMET)
 
 

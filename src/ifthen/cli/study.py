@@ -19,7 +19,7 @@ from rich.progress import (
 )
 
 from ifthen.cli.model import Packages
-from ifthen.cli.task_names import check_typed, located, packaged, reach, task_option
+from ifthen.cli.task_names import allow_cwd_imports, check_typed, located, packaged, task_option
 from ifthen.cli.terminal import MOST_RULES, Stop, err, out, print_table
 from ifthen.digits import mean_and_sd
 from ifthen.text_table import TextTable
@@ -56,26 +56,26 @@ def plan(plan_file: PlanFile, changes: Changes = None, workers: Workers = None) 
     from ifthen.parallel import checked_threads
     from ifthen.study.calibrate import calibrate
 
-    wanted = _plan_in(plan_file, changes)
-    trials = wanted.trials_to_run()
+    study_plan = _plan_in(plan_file, changes)
+    trials = study_plan.trials_to_run()
     processes = checked_threads(workers, "workers")
-    tasks = wanted.tasks_by_name()
-    title = f"{wanted.name}: {len(trials):,} trials of {wanted.epochs:,} epochs"
+    tasks = study_plan.tasks_by_name()
+    title = f"{study_plan.name}: {len(trials):,} trials of {study_plan.epochs:,} epochs"
     rows, seconds, episodes = [], 0.0, 0.0
     with err.status("trying a few epochs of each"):
         for task in tasks:
-            for system in wanted.systems:
-                trial = calibrate(wanted, system.name, task)
-                seconds += trial.seconds * wanted.trials
-                episodes += trial.episodes * wanted.trials
-                minutes = f"{trial.seconds * wanted.trials / 60:.1f}"
+            for system in study_plan.systems:
+                trial = calibrate(study_plan, system.name, task)
+                seconds += trial.seconds * study_plan.trials
+                episodes += trial.episodes * study_plan.trials
+                minutes = f"{trial.seconds * study_plan.trials / 60:.1f}"
                 rows.append((task, system.name, f"{trial.seconds:.1f}", f"{trial.episodes:,.0f}", minutes))
     headings = ("task", "system", "s/trial", "episodes/trial", "processor minutes")
     print_table(TextTable(title, headings, tuple(rows)))
-    rest = seconds / processes
-    how_long = f"{rest / 60:.0f} minutes" if rest >= 120 else f"{rest:.0f} seconds"
+    seconds_left = seconds / processes
+    how_long = f"{seconds_left / 60:.0f} minutes" if seconds_left >= 120 else f"{seconds_left:.0f} seconds"
     out.print(
-        f"systems × tasks × trials = {len(wanted.systems)} × {len(tasks)} × {wanted.trials}: about "
+        f"systems × tasks × trials = {len(study_plan.systems)} × {len(tasks)} × {study_plan.trials}: about "
         f"{episodes:,.0f} episodes, about {how_long} in {processes} processes, from a short calibration"
     )
 
@@ -84,10 +84,10 @@ def _plan_in(path: Path, changes: list[str] | None) -> StudyPlan:
     """Return the plan in a file with changes, with the epochs that its systems need where it says none."""
     from ifthen.study.study_plan import read_plan
 
-    wanted = read_plan(path, changes or [])
-    for task in wanted.tasks:
-        reach(task)
-    return wanted.for_systems()
+    study_plan = read_plan(path, changes or [])
+    for task in study_plan.tasks:
+        allow_cwd_imports(task)
+    return study_plan.for_systems()
 
 
 class Bars:
@@ -105,24 +105,26 @@ class Bars:
         if out.is_terminal:  # else it would print an empty line
             self.bars.stop()
 
-    def line(self, name: str, how: Ended, of: str = "") -> None:
+    def line(self, name: str, ending: Ended, of_total: str = "") -> None:
         """Count a trial that has ended; say how, where it failed or there is no bar."""
-        self.ended += how.outcome != "stopped"
-        if how.outcome == "failed" or not out.is_terminal:
-            console = err if how.outcome == "failed" else out
-            console.print(f"{self.ended:>5}{of} {name}: {how.outcome}, {how.line}", soft_wrap=True)
+        self.ended += ending.outcome != "stopped"
+        if ending.outcome == "failed" or not out.is_terminal:
+            console = err if ending.outcome == "failed" else out
+            console.print(
+                f"{self.ended:>5}{of_total} {name}: {ending.outcome}, {ending.line}", soft_wrap=True
+            )
 
 
 class _Progress(Bars):
     """Shows a running study: a bar for all trials, and one for each system on each task."""
 
-    def __init__(self, folder: Path, plan: StudyPlan, left: Sequence[Trial]) -> None:
+    def __init__(self, folder: Path, plan: StudyPlan, unfinished: Sequence[Trial]) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         super().__init__(*columns, TimeRemainingColumn(), TextColumn("{task.fields[note]}"))
-        self.folder, self.left = folder, len(left)
-        trials, waiting = plan.trials_to_run(), Counter((trial.system, trial.task) for trial in left)
-        done = len(trials) - len(left)
-        self.all = self.bars.add_task("all trials", total=len(trials), completed=done, note="")
+        self.folder, self.n_left = folder, len(unfinished)
+        trials, waiting = plan.trials_to_run(), Counter((trial.system, trial.task) for trial in unfinished)
+        n_finished = len(trials) - len(unfinished)
+        self.all = self.bars.add_task("all trials", total=len(trials), completed=n_finished, note="")
         self.cells = {
             cell: self.bars.add_task(
                 "{} on {}".format(*cell), total=plan.trials, completed=plan.trials - waiting[cell], note=""
@@ -130,10 +132,10 @@ class _Progress(Bars):
             for cell in dict.fromkeys((trial.system, trial.task) for trial in trials)
         }
 
-    def told(self, trial: Trial, how: Ended) -> None:
+    def on_end(self, trial: Trial, ending: Ended) -> None:
         """Count a trial that has ended."""
-        self.line(str(trial), how, f"/{self.left}")
-        if how.outcome == "finished":
+        self.line(str(trial), ending, f"/{self.n_left}")
+        if ending.outcome == "finished":
             self.bars.advance(self.all)
             self.bars.advance(self.cells[trial.system, trial.task])
 
@@ -185,34 +187,34 @@ def run(
     from ifthen.study.study_plan import safe_name
 
     crew, typed = engine_by_name(engine, workers, address), [located(name) for name in typed or ()]
-    wanted = _plan_in(plan_file, changes)
-    path = folder or Path("runs") / safe_name(wanted.name)
-    everything = len(wanted.trials_to_run())
-    for other in reuse or ():
-        check_source(other, wanted.texts_of_tasks() | set(typed))
-    claim(path, wanted)
-    for other in reuse or ():
-        taken = take_over(path, wanted, other, typed)
-        why = "" if taken else ": none is of the same parameters, task, seed, epochs, versions and sources"
-        out.print(f"{taken:,} trials are taken from {other}{why}")
-    _run_all(path, wanted, crew)
-    out.print(f"all {everything:,} trials are in {path}; 'ifthen study report {path}' shows them")
+    study_plan = _plan_in(plan_file, changes)
+    path = folder or Path("runs") / safe_name(study_plan.name)
+    n_trials = len(study_plan.trials_to_run())
+    for source in reuse or ():
+        check_source(source, study_plan.texts_of_tasks() | set(typed))
+    claim(path, study_plan)
+    for source in reuse or ():
+        n_taken = take_over(path, study_plan, source, typed)
+        note = "" if n_taken else ": none is of the same parameters, task, seed, epochs, versions and sources"
+        out.print(f"{n_taken:,} trials are taken from {source}{note}")
+    _run_all(path, study_plan, crew)
+    out.print(f"all {n_trials:,} trials are in {path}; 'ifthen study report {path}' shows them")
 
 
-def _run_all(path: Path, wanted: StudyPlan, crew: Engine) -> None:
+def _run_all(path: Path, study_plan: StudyPlan, crew: Engine) -> None:
     """Run what is left of a study, or leave with an exit code that says that some is still left."""
     from ifthen.study.run_study import run_study
     from ifthen.study.study_folder import unfinished
 
-    everything, left = len(wanted.trials_to_run()), unfinished(path, wanted)
-    out.print(f"{everything - len(left):,} of {everything:,} trials are finished")
-    with Stop() as stop, _Progress(path, wanted, left) as progress:
-        whole = run_study(path, wanted, crew, progress.told, lambda: stop.asked, progress.watch)
-    if stop.asked and not whole:
+    n_trials, remaining = len(study_plan.trials_to_run()), unfinished(path, study_plan)
+    out.print(f"{n_trials - len(remaining):,} of {n_trials:,} trials are finished")
+    with Stop() as stop, _Progress(path, study_plan, remaining) as progress:
+        all_finished = run_study(path, study_plan, crew, progress.on_end, lambda: stop.asked, progress.watch)
+    if stop.asked and not all_finished:
         err.print("stopped; the same command goes on from here")
         raise typer.Exit(STOPPED)
-    if not whole:
-        err.print(f"{len(unfinished(path, wanted))} trials failed: see *.failed.txt in {path / 'trials'}")
+    if not all_finished:
+        err.print(f"{len(unfinished(path, study_plan))} trials failed: see *.failed.txt in {path / 'trials'}")
         raise typer.Exit(1)
 
 
@@ -240,12 +242,12 @@ def run_seeds(
             "time with --seed."
         )
     name = f"{settings.system}-{settings.make_task().name}-{seeds}seeds"
-    given = settings.model_dump(exclude_none=True)
-    wanted = checked_plan(
+    settings_data = settings.model_dump(exclude_none=True)
+    study_plan = checked_plan(
         {
             "name": name,
             "systems": [{"name": settings.system, "parameters": settings.parameters}],
-            "tasks": [given["task"]],
+            "tasks": [settings_data["task"]],
             "trials": seeds,
             "epochs": settings.epochs,
             "first_seed": settings.seed,
@@ -253,10 +255,10 @@ def run_seeds(
         }
     )
     path = folder or Path("runs") / safe_name(name)
-    wanted.trials_to_run()  # raises where the system or the task is impossible
-    claim(path, wanted)
-    _run_all(path, wanted, engine_by_name("local", workers, None))
-    typed = [text for text in texts_of(settings.task) if packaged(text)]
+    study_plan.trials_to_run()  # raises where the system or the task is impossible
+    claim(path, study_plan)
+    _run_all(path, study_plan, engine_by_name("local", workers, None))
+    typed = [task_text for task_text in texts_of(settings.task) if packaged(task_text)]
     tables(path, typed=typed)
     _print_best(path, _results(path, typed), task_option(settings.task))
     report(path, typed)
@@ -267,26 +269,30 @@ def _print_best(folder: Path, results: Results, option: str) -> None:
     from ifthen.study.report.study_report import best_rulesets
     from ifthen.study.trial import TrialFiles
 
-    for best in (one for found in best_rulesets(results).values() for one in found):
+    for best in (candidate for candidates in best_rulesets(results).values() for candidate in candidates):
         files = TrialFiles(folder, best.trial)
         played = best.trial.task in results.environments
         score = (
             f"{mean_and_sd(best.performance)} on test seeds" if played else f"{best.performance:.4f} exactly"
         )
-        few = (
+        pruning_note = (
             f", pruned from {best.learnt} rules to {best.everything}" if best.everything < best.learnt else ""
         )
-        chosen, unit = ("validation seeds", "visited states") if played else ("exact performance", "states")
-        title = f"The best of {len(results.finals)} by {chosen}: {best.trial}{few}. It gets {score}."
+        criterion, unit = (
+            ("validation seeds", "visited states") if played else ("exact performance", "states")
+        )
+        title = (
+            f"The best of {len(results.finals)} by {criterion}: {best.trial}{pruning_note}. It gets {score}."
+        )
         rows = tuple(
             (str(rule.number), rule.words, f"{rule.decides:,} ({rule.share or 0:.0%})")
             for rule in best.rules[:MOST_RULES]
         )
-        more = len(best.rules) - len(rows)
-        notes = (f"… {more:,} more rules",) if more else ()
+        n_omitted = len(best.rules) - len(rows)
+        notes = (f"… {n_omitted:,} more rules",) if n_omitted else ()
         print_table(TextTable(title, ("#", "rule", f"decides ({unit})"), rows, notes))
-        where = files.pruned if files.pruned.exists() else files.model
-        out.print(f"('ifthen verify {where}{option}' checks these rules)\n")
+        rules_file = files.pruned if files.pruned.exists() else files.model
+        out.print(f"('ifthen verify {rules_file}{option}' checks these rules)\n")
 
 
 def _results(folder: Path, typed: list[str] | None) -> Results:
@@ -295,7 +301,7 @@ def _results(folder: Path, typed: list[str] | None) -> Results:
 
     typed = [located(name) for name in typed or ()]
     for name in typed:
-        reach(name)
+        allow_cwd_imports(name)
     results = read_results(folder, typed)
     check_typed(typed, results.plan.texts_of_tasks())
     return results
@@ -316,10 +322,10 @@ def tables(
     from ifthen.study.report.study_report import write_tables
     from ifthen.study.study_tables import all_tables
 
-    results, said = _results(folder, typed), set[str]()
+    results, printed_notes = _results(folder, typed), set[str]()
     for table in all_tables(results).values():
-        print_table(replace(table, notes=tuple(note for note in table.notes if note not in said)))
-        said.update(table.notes)
+        print_table(replace(table, notes=tuple(note for note in table.notes if note not in printed_notes)))
+        printed_notes.update(table.notes)
         out.print()
     if write:
         write_tables(folder, results)

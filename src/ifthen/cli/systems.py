@@ -28,21 +28,27 @@ def systems(
     from ifthen.systems.parameters import search_ranges
     from ifthen.systems.registry import SYSTEMS
 
-    wanted = None if task is None else typed_task(task)
+    suited_task = None if task is None else typed_task(task)
     for name, system in SYSTEMS.items():
-        used = None if wanted is None else system(wanted).parameters.model_dump()
-        rows, tried = [], search_ranges(system.Parameters)
+        suited_values = None if suited_task is None else system(suited_task).parameters.model_dump()
+        rows, ranges = [], search_ranges(system.Parameters)
         for parameter, default, meaning in system.list_parameters():
-            said = "by task" if default is None else toml_value(default)
-            own: list[str] = []
-            if used is not None:
-                value = used[parameter]
-                own = ["none" if value is None else toml_value(value) + "*" * (value != default)]
-            search = str(tried[parameter]) if parameter in tried else ""
-            rows.append((parameter, said, *own, search, meaning))
-        headings = ("parameter", "default", *([f"for {task}"] if wanted else []), "tuning tries", "meaning")
+            default_text = "by task" if default is None else toml_value(default)
+            suited_cells: list[str] = []
+            if suited_values is not None:
+                value = suited_values[parameter]
+                suited_cells = ["none" if value is None else toml_value(value) + "*" * (value != default)]
+            search = str(ranges[parameter]) if parameter in ranges else ""
+            rows.append((parameter, default_text, *suited_cells, search, meaning))
+        headings = (
+            "parameter",
+            "default",
+            *([f"for {task}"] if suited_task else []),
+            "tuning tries",
+            "meaning",
+        )
         table = TextTable(f"{name}: {system.summary}", headings, tuple(rows), ("",))
         print_table(table.without_empty([""]))
-    if wanted is not None:
+    if suited_task is not None:
         out.print(f"A * marks a value that suits {task} and is not the default.")
     out.print("Set one with --set NAME=VALUE, or under [parameters] in a --config file.")

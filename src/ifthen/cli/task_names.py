@@ -25,12 +25,12 @@ def located(name: str) -> str:
 
     The folder of the module is put on the path of imports, last.
     """
-    place, colon, attribute = name.rpartition(":")
-    file = Path(place)
-    if not colon or not place or Path(name).exists():
+    module_path, colon, attribute = name.rpartition(":")
+    file = Path(module_path)
+    if not colon or not module_path or Path(name).exists():
         return name
     if file.suffix != ".py":
-        if "/" not in place and os.sep not in place:
+        if "/" not in module_path and os.sep not in module_path:
             return name
         file = file.with_name(file.name + ".py")
     if not file.is_file():
@@ -40,10 +40,10 @@ def located(name: str) -> str:
     folder, module = str(file.parent.resolve()), file.stem
     if folder not in sys.path:
         sys.path.append(folder)
-    found = importlib.util.find_spec(module) if module.isidentifier() else None
-    if found is None or found.origin is None or Path(found.origin).resolve() != file.resolve():
-        why = f"{found.origin} has the same name" if found else f"{module!r} is no name of a module"
-        raise ParameterError(f"{file} cannot be imported: {why}. Rename the file.")
+    spec = importlib.util.find_spec(module) if module.isidentifier() else None
+    if spec is None or spec.origin is None or Path(spec.origin).resolve() != file.resolve():
+        reason = f"{spec.origin} has the same name" if spec else f"{module!r} is no name of a module"
+        raise ParameterError(f"{file} cannot be imported: {reason}. Rename the file.")
     return f"{module}:{attribute}"
 
 
@@ -52,18 +52,18 @@ def typed_task(name: str) -> Task:
     from ifthen.environments.make import task_by_name
 
     name = located(name)
-    reach(name)
+    allow_cwd_imports(name)
     return task_by_name(name)
 
 
-def reach(task: Any) -> None:
+def allow_cwd_imports(task: Any) -> None:
     """Put the current folder on the path of imports where a user names a task as `package:Id-v0`.
 
     Python does so by itself, but not for commands. The folder comes last: nothing in it can hide a package.
     """
-    here = str(Path.cwd())
-    if packaged(task) and here not in sys.path:
-        sys.path.append(here)
+    cwd = str(Path.cwd())
+    if packaged(task) and cwd not in sys.path:
+        sys.path.append(cwd)
 
 
 def packaged(task: Any) -> str:
@@ -85,19 +85,19 @@ def task_option(task: Any) -> str:
 def typed_options(names: list[str] | None, changes: list[str] | None) -> str:
     """Return --task and --task-set as they were typed, quoted for a shell, to name a policy with them."""
     typed = {"--task": names or [], "--task-set": changes or []}
-    return "".join(f" {option} {shlex.quote(each)}" for option, texts in typed.items() for each in texts)
+    return "".join(f" {option} {shlex.quote(text)}" for option, texts in typed.items() for text in texts)
 
 
 def check_typed(typed: Sequence[str], texts: Collection[str]) -> None:
     """Raise where a user names a package that a run or study has nothing to do with."""
     for name in typed:
         if name not in texts:
-            has = [f"--task {text}" for text in texts if ":" in text]
-            needs = " ".join(has) or "no --task"
-            raise ParameterError(f"what was begun goes on with its own tasks: give {needs}, not {name!r}.")
+            known_options = [f"--task {text}" for text in texts if ":" in text]
+            needed = " ".join(known_options) or "no --task"
+            raise ParameterError(f"what was begun goes on with its own tasks: give {needed}, not {name!r}.")
 
 
-class Wanted(NamedTuple):
+class ChosenTask(NamedTuple):
     """The task that --task names, if any; the name in a package that was typed; whether a run gave it."""
 
     task: Task | None = None
@@ -105,7 +105,7 @@ class Wanted(NamedTuple):
     of_run: bool = False
 
 
-def wanted_task(names: list[str] | None) -> Wanted:
+def chosen_task(names: list[str] | None) -> ChosenTask:
     """Return the task that --task names: by its name, by a run's folder or model, or by both."""
     from ifthen.systems.model_file import read
 
@@ -117,10 +117,12 @@ def wanted_task(names: list[str] | None) -> Wanted:
             "--task takes one task: a name, or a run's folder. Only the folder of a run in a package of your "
             "own goes together with a name, package:Id-v0."
         )
-    named = Wanted(typed_task(typed[0]), packaged(typed[0])) if typed else Wanted()
+    typed_choice = ChosenTask(typed_task(typed[0]), packaged(typed[0])) if typed else ChosenTask()
     for path, file in stored.items():
-        return Wanted(kept_task(read(file).task, named, Path(path), " too"), named.package, True)
-    return named
+        return ChosenTask(
+            kept_task(read(file).task, typed_choice, Path(path), " too"), typed_choice.package, True
+        )
+    return typed_choice
 
 
 def stored_at(name: str) -> Path | None:
@@ -133,55 +135,55 @@ def stored_at(name: str) -> Path | None:
         return None
     if not path.is_dir():
         return path
-    found = [path / file for file in (MODEL, CHECKPOINT) if (path / file).exists()]
-    if not found:
+    candidates = [path / file for file in (MODEL, CHECKPOINT) if (path / file).exists()]
+    if not candidates:
         raise ParameterError(f"--task {name} is a folder without a run: give the folder of a run.")
-    return found[0]
+    return candidates[0]
 
 
-def kept_task(own: Task, wanted: Wanted, path: Path, also: str = "") -> Task:
+def kept_task(model_task: Task, chosen: ChosenTask, path: Path, suffix: str = "") -> Task:
     """Return the task to play a model on: its own with all its settings, unless another one is wanted.
 
     Where --task names the model's own environment in a package, the package was to be imported and the
     settings stay. If nothing makes the environment here, playing says what to type.
 
     Args:
-        own: the model's own.
-        wanted: the task that --task names.
+        model_task: the model's own.
+        chosen: the task that --task names.
         path: the model, to say what to type.
-        also: " too" if --task was given already.
+        suffix: " too" if --task was given already.
     """
     from ifthen.environments.rebind import renewed
     from ifthen.tasks.imports import could_import
 
-    if wanted.task is not None:
-        same = own.origin.get("environment") == wanted.task.origin.get("environment")
-        if same and (text := could_import(getattr(own, "options", {}).values())):
+    if chosen.task is not None:
+        same_environment = model_task.origin.get("environment") == chosen.task.origin.get("environment")
+        if same_environment and (option := could_import(getattr(model_task, "options", {}).values())):
             raise TaskError(
-                f"the option {text!r} of the task in {path} could import a package, and files import "
+                f"the option {option!r} of the task in {path} could import a package, and files import "
                 "none. Give the environment in Python: ifthen.load(path, env=…)."
             )
-        return renewed(own, wanted.package) if same and wanted.package else wanted.task
-    if own.can_be_played:
-        return own
-    name = _began_with(path)
-    if not name.endswith(f":{own.environment}") and own.environment:
-        name = f"PACKAGE:{own.environment}"
-    return own.replaced(factory=CannotMake(f"give --task {name or 'MODULE:CLASS'}{also}"))
+        return renewed(model_task, chosen.package) if same_environment and chosen.package else chosen.task
+    if model_task.can_be_played:
+        return model_task
+    name = _original_name(path)
+    if not name.endswith(f":{model_task.environment}") and model_task.environment:
+        name = f"PACKAGE:{model_task.environment}"
+    return model_task.replaced(factory=CannotMake(f"give --task {name or 'MODULE:CLASS'}{suffix}"))
 
 
 class CannotMake:
     """In place of what makes an environment, where nothing here does: says what to type."""
 
-    def __init__(self, told: str) -> None:
-        self.told = told
+    def __init__(self, advice: str) -> None:
+        self.advice = advice
 
     def __call__(self, **_: Any) -> Any:
         """Raise."""
-        raise TaskError(f"opening a run never imports your code. To play, {self.told}")
+        raise TaskError(f"opening a run never imports your code. To play, {self.advice}")
 
 
-def _began_with(path: Path) -> str:
+def _original_name(path: Path) -> str:
     """Return the `package:Id-v0` that the run of a model or folder began with; "" where it is not known."""
     from ifthen.runs.run_folder import SETTINGS
     from ifthen.runs.settings import read_settings

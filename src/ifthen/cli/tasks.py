@@ -75,8 +75,8 @@ def _print_environment(name: str) -> None:
     rows = []
     for feature, source in zip(task.features, sources_of(task), strict=True):
         label = f"{feature.name} ({feature.unit})" if feature.unit else feature.name
-        kind = ", whole numbers" if feature.is_integer else ""
-        ends = (f"{feature.low:.4g}", f"{feature.high:.4g}")
-        rows.append((label, *ends, SOURCES.get(source, "") + kind))
+        number_kind = ", whole numbers" if feature.is_integer else ""
+        bounds = (f"{feature.low:.4g}", f"{feature.high:.4g}")
+        rows.append((label, *bounds, SOURCES.get(source, "") + number_kind))
     note = f"actions: {', '.join(task.action_names)}\n"
     print_table(TextTable(title, ("feature", "from", "to", "range"), tuple(rows), (note,)))

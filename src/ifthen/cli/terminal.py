@@ -31,9 +31,9 @@ MOST_RULES = 40
 class _Harmless(Console):
     """A console to which names from files can be printed: none of them controls the terminal."""
 
-    def print(self, *objects: Any, **how: Any) -> None:
+    def print(self, *objects: Any, **options: Any) -> None:
         """Print, with characters spelled out that would do anything else."""
-        super().print(*(harmless(each) if isinstance(each, str) else each for each in objects), **how)
+        super().print(*(harmless(item) if isinstance(item, str) else item for item in objects), **options)
 
 
 out, err = _Harmless(highlight=False, markup=False), _Harmless(stderr=True, highlight=False, markup=False)
@@ -44,26 +44,26 @@ def print_table(table: TextTable) -> None:
     out.print(table.to_text(out.width), soft_wrap=True)
 
 
-def print_evaluations(title: str, found: Mapping[str, Evaluation]) -> None:
+def print_evaluations(title: str, evaluations: Mapping[str, Evaluation]) -> None:
     """Print how well a policy does, one column per measurement; rows that do not apply are left out."""
     from ifthen.pages.report_page import measured_rows
 
-    rows = tuple((name, *texts) for name, texts in measured_rows(found))
-    print_table(TextTable(title, ("", *found), rows))
+    rows = tuple((name, *cells) for name, cells in measured_rows(evaluations))
+    print_table(TextTable(title, ("", *evaluations), rows))
 
 
-def print_rules(name: str, ruleset: RuleSet, task: Task, everything: int, more: str = "") -> None:
-    """Print rules, some or all of `everything`, with the number and the share of states that each decides.
+def print_rules(name: str, ruleset: RuleSet, task: Task, n_rules: int, hint: str = "") -> None:
+    """Print rules, some or all of `n_rules`, with the number and the share of states that each decides.
 
-    Where `more` says how to see all rules, a long voting ruleset is cut to the rules that decide most.
+    Where `hint` says how to see all rules, a long voting ruleset is cut to the rules that decide most.
     """
     from ifthen.explanation.reading import read_rules
 
     title = f"Rules of {name} on {task.name}"
-    if len(ruleset) < everything:
-        title += f": {len(ruleset)} of {everything}"
+    if len(ruleset) < n_rules:
+        title += f": {len(ruleset)} of {n_rules}"
     rules, left_out = read_rules(ruleset, task).in_order, 0
-    if more and ruleset.votes and len(rules) > MOST_RULES:
+    if hint and ruleset.votes and len(rules) > MOST_RULES:
         left_out = len(rules) - MOST_RULES
         rules = tuple(sorted(rules, key=lambda rule: -(rule.decides or 0))[:MOST_RULES])
     rows = tuple(
@@ -71,10 +71,10 @@ def print_rules(name: str, ruleset: RuleSet, task: Task, everything: int, more: 
         for rule in rules
     )
     print_table(TextTable(title, ("#", "rule", "payoff", "decides"), rows).without_empty([""]))
-    for words in ruleset.terms_in_words():
-        out.print(words)
+    for sentence in ruleset.terms_in_words():
+        out.print(sentence)
     if left_out:
-        out.print(f"… {left_out:,} more rules, each of which decides no more states ({more})")
+        out.print(f"… {left_out:,} more rules, each of which decides no more states ({hint})")
 
 
 def print_reading(ruleset: RuleSet, task: Task | None) -> None:
@@ -143,13 +143,13 @@ class Stop:
         self.asked = False
 
     def __enter__(self) -> Self:
-        self._before = {
+        self._old_handlers = {
             number: signal.signal(number, self._ask) for number in (signal.SIGINT, signal.SIGTERM)
         }
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
+        for number, handler in self._old_handlers.items():
             signal.signal(number, handler)
 
     def _ask(self, *_: object) -> None:

@@ -12,7 +12,7 @@ import typer
 from ifthen.cli.model import Assignments, Require, RequireFile, TaskChanges, Threads, read_policy, required
 from ifthen.cli.run import Curves, curves_in, learn_and_report
 from ifthen.cli.study import run_seeds
-from ifthen.cli.task_names import located, packaged, reach
+from ifthen.cli.task_names import allow_cwd_imports, located, packaged
 from ifthen.cli.terminal import out
 
 if TYPE_CHECKING:
@@ -140,44 +140,46 @@ def train(
     from ifthen.runs.task_settings import with_settings
     from ifthen.verification.requirements import check_requirements
 
-    given: dict[str, Any] = read_settings(config) if config else {}
-    said = {"system": system, "task": task and located(task), "seed": seed, "stop_at": stop_at}
-    said |= {"epochs": epochs, "steps": steps, "prune": False if no_prune else None}
+    settings_data: dict[str, Any] = read_settings(config) if config else {}
+    options = {"system": system, "task": task and located(task), "seed": seed, "stop_at": stop_at}
+    options |= {"epochs": epochs, "steps": steps, "prune": False if no_prune else None}
     if config and (epochs is None) != (steps is None):
-        given.pop("epochs" if epochs is None else "steps", None)  # what the command line says wins
-    given |= {name: value for name, value in said.items() if value is not None}
+        settings_data.pop("epochs" if epochs is None else "steps", None)  # what the command line says wins
+    settings_data |= {name: value for name, value in options.items() if value is not None}
     if require is not None or require_file is not None:
-        given["require"] = required(require, require_file)
+        settings_data["require"] = required(require, require_file)
     task_changes = parse_assignments(task_assignments, "--task-set")
     task_changes |= {
         name if name == "t_max" else f"disturbances.{name}": strength
         for name, strength in parse_assignments(filter(None, (robust or "").split(",")), "--robust").items()
     }
     if task_changes:
-        given["task"] = with_settings(given.get("task"), task_changes)
-    settings = checked_settings(given)
-    reach(settings.task)
+        settings_data["task"] = with_settings(settings_data.get("task"), task_changes)
+    settings = checked_settings(settings_data)
+    allow_cwd_imports(settings.task)
     changes = parse_assignments(assignments)
-    own = {"rules": rules, "tests": tests, "given_terms": terms or None}
-    changes |= {name: value for name, value in own.items() if value is not None}
+    pplx_options = {"rules": rules, "tests": tests, "given_terms": terms or None}
+    changes |= {name: value for name, value in pplx_options.items() if value is not None}
     settings = settings.model_copy(update={"parameters": {**settings.parameters, **changes}})
     if seeds is not None:
         settings = settings.for_system(settings.make_system(threads))
-        others = {"--steps": settings.steps, "--stop-at": settings.stop_at, "--start": start}
-        others |= {"--tensorboard": tensorboard, "--overwrite": overwrite or None}
-        refused = [name for name, own in others.items() if own is not None]
+        single_run_options = {"--steps": settings.steps, "--stop-at": settings.stop_at, "--start": start}
+        single_run_options |= {"--tensorboard": tensorboard, "--overwrite": overwrite or None}
+        refused = [name for name, value in single_run_options.items() if value is not None]
         run_seeds(settings, seeds, folder, threads, refused + ["--require"] * bool(settings.require))
         return
-    begin = None if start is None else read_policy(start, pruned=False).ruleset
-    learner = settings.make_system(threads, begin)
+    start_rules = None if start is None else read_policy(start, pruned=False).ruleset
+    learner = settings.make_system(threads, start_rules)
     check_requirements(settings.require, learner.task)
     settings = settings.for_system(learner)
     curves = curves_in(tensorboard)
     run_folder = RunFolder(folder or default_folder(learner.name, learner.task.name, learner.seed))
-    with run_folder.claimed(settings, overwrite, begin):
+    with run_folder.claimed(settings, overwrite, start_rules):
         if suited := _suited(learner, settings.parameters):
-            named = packaged(settings.task) or learner.task.environment
-            out.print(f"parameters that suit {learner.task.name}: {suited}; 'ifthen systems --task {named}'")
+            task_name = packaged(settings.task) or learner.task.environment
+            out.print(
+                f"parameters that suit {learner.task.name}: {suited}; 'ifthen systems --task {task_name}'"
+            )
         learn_and_report(run_folder, settings, learner, curves)
 
 
@@ -186,16 +188,16 @@ def default_folder(system: str, task: str, seed: int) -> Path:
     return Path("runs") / re.sub(r"[^\w.-]+", "_", f"{system}-{task}-seed{seed}")
 
 
-def _suited(learner: System, given: Mapping[str, Any]) -> str:
+def _suited(learner: System, chosen_parameters: Mapping[str, Any]) -> str:
     """Return the parameters that differ from the defaults because they suit the task; "" for none."""
     from ifthen.runs.settings import toml_value
     from ifthen.systems.presets import preset
 
     if not preset(learner.name, learner.task):
         return ""
-    used = learner.parameters.model_dump()
+    values = learner.parameters.model_dump()
     return ", ".join(
-        f"{name}={toml_value(used[name])}"
+        f"{name}={toml_value(values[name])}"
         for name, default, _ in learner.list_parameters()
-        if name not in given and used[name] != default
+        if name not in chosen_parameters and values[name] != default
     )

@@ -9,7 +9,7 @@ import typer
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from ifthen.cli.study import STOPPED, Bars, Workers
-from ifthen.cli.task_names import located, reach
+from ifthen.cli.task_names import allow_cwd_imports, located
 from ifthen.cli.terminal import Stop, err, out
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ class _Progress(Bars):
         self.totals = {"search": plan.most_trials, "finalist": plan.repeats * (plan.finalists + 1)}
         self.tasks: dict[str, Any] = {}
 
-    def told(self, phase: Phase, trial: Trial, how: Ended) -> None:
+    def on_end(self, phase: Phase, trial: Trial, ended: Ended) -> None:
         """Count a training that has ended."""
         if phase not in self.tasks:
             self.tasks[phase] = self.bars.add_task(PHASES[phase], total=self.totals.get(phase))
-        if how.outcome != "stopped":
+        if ended.outcome != "stopped":
             self.bars.advance(self.tasks[phase])
-        self.line(f"{PHASES[phase]}, seed {trial.seed}", how)
+        self.line(f"{PHASES[phase]}, seed {trial.seed}", ended)
 
 
 def tune(
@@ -113,12 +113,12 @@ def tune(
 
     check_optuna()
     changes = parse_assignments(task_assignments, "--task-set")
-    named = located(task)
-    reach(named)
+    task_name = located(task)
+    allow_cwd_imports(task_name)
     plan = checked_tune_plan(
         {
             "system": system,
-            "task": with_settings(named, changes),
+            "task": with_settings(task_name, changes),
             "trials": trials,
             "minutes": minutes,
             "epochs": epochs,
@@ -136,22 +136,22 @@ def tune(
     crew = engine_by_name(engine, workers, address)
     path = folder or default_folder(plan)
     with Stop() as stop, _Progress(plan) as progress:
-        found = tune_in(path, plan, crew, progress.told, lambda: stop.asked)
-    if found is None:
+        result = tune_in(path, plan, crew, progress.on_end, lambda: stop.asked)
+    if result is None:
         err.print("stopped; the same command goes on from here")
         raise typer.Exit(STOPPED)
-    out.print(found.to_text(out.width), soft_wrap=True)
+    out.print(result.to_text(out.width), soft_wrap=True)
     out.print(
         f"\nopen {path / REPORT}; 'ifthen train --config {path / 'best.toml'}' trains with the best settings"
     )
 
 
-def _range(text: str) -> tuple[str, str]:
+def _range(assignment: str) -> tuple[str, str]:
     """Return the name and the range, as text, of NAME=LOW..HIGH."""
     from ifthen.errors import ParameterError
     from ifthen.tuning.search_space import HELP
 
-    name, equals, values = text.partition("=")
+    name, equals, values = assignment.partition("=")
     if not equals or not name.strip() or not values.strip():
-        raise ParameterError(f"{HELP}, not {text!r}.")
+        raise ParameterError(f"{HELP}, not {assignment!r}.")
     return name.strip(), values.strip()

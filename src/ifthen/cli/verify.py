@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from ifthen.cli.model import Episodes, JsonFile, Named, RequireFile, all_required, of_policy
+from ifthen.cli.model import Episodes, JsonFile, NamedPolicy, RequireFile, all_required, of_policy
 from ifthen.cli.terminal import UNMET, out, write_json
 
 
 @of_policy
 def verify(
-    model: Named,
+    model: NamedPolicy,
     require: Annotated[
         list[str] | None,
         typer.Option(
@@ -45,12 +45,12 @@ def verify(
     """
     from ifthen.verification import verify as verified
 
-    demands, beside = all_required(model.path, require, require_file)
-    if beside is not None:
-        out.print(f"with the requirements in {beside}")
+    demands, run_file = all_required(model.path, require, require_file)
+    if run_file is not None:
+        out.print(f"with the requirements in {run_file}")
     policy = model.read()
-    found = verified(policy.ruleset, policy.task, demands, episodes or 100)
-    out.print(found.summary() if quiet else found.to_text(out.width))
-    write_json(json_file, found.to_dict())
-    if not found.passed:
+    result = verified(policy.ruleset, policy.task, demands, episodes or 100)
+    out.print(result.summary() if quiet else result.to_text(out.width))
+    write_json(json_file, result.to_dict())
+    if not result.passed:
         raise typer.Exit(UNMET)

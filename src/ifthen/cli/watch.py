@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ifthen.cli.model import Named, of_policy
+from ifthen.cli.model import NamedPolicy, of_policy
 from ifthen.cli.terminal import err, out
 from ifthen.errors import ParameterError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @of_policy
 def watch(
-    model: Named,
+    model: NamedPolicy,
     file: Annotated[
         Path | None,
         typer.Option("--out", help="Write an animated picture to this .gif file, in place of a window."),
@@ -45,15 +45,17 @@ def watch(
     if file is not None and file.suffix.lower() != ".gif":
         raise ParameterError(f"--out writes an animated picture: give a name that ends in .gif, not {file}.")
     policy = model.read()
-    played = policy.known_task()
-    seed = played.first_test_seed if seed is None else check_seed(seed)
-    if file is None and _in_window(policy.ruleset, played, seed):
+    task = policy.known_task()
+    seed = task.first_test_seed if seed is None else check_seed(seed)
+    if file is None and _in_window(policy.ruleset, task, seed):
         return
     try:
         with err.status("playing"):
-            frames, rate = film(policy.ruleset, played, seed)
-            own = model.path
-            path = file or (own / "episode.gif" if own.is_dir() else own.with_suffix(".gif"))
+            frames, rate = film(policy.ruleset, task, seed)
+            model_path = model.path
+            path = file or (
+                model_path / "episode.gif" if model_path.is_dir() else model_path.with_suffix(".gif")
+            )
             write_gif(path, frames, rate)
     except NoPictureError as problem:
         if file is not None:
@@ -63,7 +65,7 @@ def watch(
                 "--out the episode is told in words."
             ) from None
         err.print(f"{problem} The episode in words:", soft_wrap=True)
-        out.print(trace(policy.ruleset, played, seed=seed).to_text(out.width))
+        out.print(trace(policy.ruleset, task, seed=seed).to_text(out.width))
         return
     out.print(frames[-1].caption)
     out.print(f"written to {path}")
@@ -77,14 +79,14 @@ def _in_window(ruleset: RuleSet, task: Task, seed: int) -> bool:
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     ):
         return False
-    said: list[str] = []
+    captions: list[str] = []
     try:
         env = rendering(task, "human")
         try:
-            play(ruleset, task, env, seed, said.append)
+            play(ruleset, task, env, seed, captions.append)
         finally:
             env.close()
     except NoPictureError:
         return False
-    out.print(said[-1])
+    out.print(captions[-1])
     return True

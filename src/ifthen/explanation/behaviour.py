@@ -99,14 +99,14 @@ class Behaviour(Shown):
         if not self.untested:
             return ""
         numbers = [str(rule + 1) for rule in self.untested]
-        one = len(numbers) == 1
-        which = f"Rule {numbers[0]}" if one else f"Rules {', '.join(numbers[:-1])} and {numbers[-1]}"
+        single = len(numbers) == 1
+        subject = f"Rule {numbers[0]}" if single else f"Rules {', '.join(numbers[:-1])} and {numbers[-1]}"
         if self.longest is None:
-            return f"{which} {'decides' if one else 'decide'} in no step of any episode."
-        said = "its action is" if one else "their actions are"
-        return f"{which} decided in no test step: {said} untested."
+            return f"{subject} {'decides' if single else 'decide'} in no step of any episode."
+        predicate = "its action is" if single else "their actions are"
+        return f"{subject} decided in no test step: {predicate} untested."
 
-    def _said(self) -> Iterator[tuple[str, str]]:
+    def _summary_rows(self) -> Iterator[tuple[str, str]]:
         """Yield names and numbers of what applies."""
         yield "steps of an episode", counted_steps(self.steps)
         yield "changes of action in 100 steps", f"{self.switches:.1f}"
@@ -119,27 +119,30 @@ class Behaviour(Shown):
 
     def shown_parts(self) -> list[Part]:
         """Return tables of the whole policy, and of its rules."""
-        whole = TextTable(f"How it behaves {self.where}", ("", ""), tuple(self._said()))
+        summary = TextTable(f"How it behaves {self.where}", ("", ""), tuple(self._summary_rows()))
         rows = tuple(
-            (str(own.rule + 1), own.words, percent(round(own.share, 9)), *_worth(own)) for own in self.rules
+            (str(worth.rule + 1), worth.words, percent(round(worth.share, 9)), *_worth_cells(worth))
+            for worth in self.rules
         )
         headings = "#", "rule", "of the steps", "return lost without it", "95 % interval"
         notes = (self.untested_in_words,) if self.untested else ()
-        return [whole, TextTable("What each rule does", headings, rows, notes).without_empty([""])]
+        return [summary, TextTable("What each rule does", headings, rows, notes).without_empty([""])]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything that applies as plain data."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-def _worth(own: RuleWorth) -> tuple[str, str]:
+def _worth_cells(worth: RuleWorth) -> tuple[str, str]:
     """Return what a rule is worth in words, and its interval."""
-    if own.stuck:
-        often = "" if own.interval is None and own.stuck == 1 else f" in {percent(own.stuck)} of episodes"
+    if worth.stuck:
+        often = (
+            "" if worth.interval is None and worth.stuck == 1 else f" in {percent(worth.stuck)} of episodes"
+        )
         return f"all: no rule matches{often}", ""
-    if own.lost is None:
+    if worth.lost is None:
         return "not played", ""
-    return in_units(own.lost), interval_in_words(own.interval, own.lost)
+    return in_units(worth.lost), interval_in_words(worth.interval, worth.lost)
 
 
 def behaviour(policy: Any, task: Any = None, episodes: int = 100, threads: int | None = None) -> Behaviour:
@@ -151,33 +154,37 @@ def behaviour(policy: Any, task: Any = None, episodes: int = 100, threads: int |
         episodes: how many test seeds to play in an environment.
         threads: how many threads to use, all cores where None; results do not depend on it.
     """
-    policy, own = with_task(policy, task)
-    ruleset = checked_ruleset(policy, own)
-    if isinstance(own, EnvTask):
-        return _in_play(ruleset, shared_simulator(own, threads=checked_threads(threads)), episodes)
-    return _on_table(ruleset, tabular(own, "behaviour"))
+    policy, task = with_task(policy, task)
+    ruleset = checked_ruleset(policy, task)
+    if isinstance(task, EnvTask):
+        return _in_play(ruleset, shared_simulator(task, threads=checked_threads(threads)), episodes)
+    return _on_table(ruleset, tabular(task, "behaviour"))
 
 
 def _in_play(ruleset: RuleSet, simulator: EnvSimulator, episodes: int) -> Behaviour:
     """Return how a policy behaves from test seeds."""
     task = simulator.task
     seeds = task.test_seeds(episodes)
-    played, trained = simulator.episodes(ruleset, seeds), simulator.episodes(ruleset)
-    points = np.concatenate([each.asked for each in played])
-    states, known = (
-        np.concatenate([each.true_points[: len(each.asked)] for each in own]) for own in (played, trained)
+    test_episodes, training_episodes = simulator.episodes(ruleset, seeds), simulator.episodes(ruleset)
+    points = np.concatenate([episode.asked for episode in test_episodes])
+    states, training_states = (
+        np.concatenate([episode.true_points[: len(episode.asked)] for episode in group])
+        for group in (test_episodes, training_episodes)
     )
     deciders = choose_at(ruleset, np.clip(points, *task.ranges))[1]
     shares = np.bincount(deciders[deciders >= 0], minlength=len(ruleset)) / max(1, len(points))
-    steps, runs = sum(len(each.actions) for each in played), [_runs(each) for each in played]
+    steps, runs = (
+        sum(len(episode.actions) for episode in test_episodes),
+        [_runs(episode) for episode in test_episodes],
+    )
     lengths = np.concatenate([*runs, [0]])
-    switches = sum(max(0, len(own) - 1) for own in runs)
-    effort, change = _effort(played, quantities(task.action_names))
-    told = in_words(task.disturbances)
-    beyond = ((states < known.min(axis=0)) | (states > known.max(axis=0))).any(axis=1)
+    switches = sum(max(0, len(episode_runs) - 1) for episode_runs in runs)
+    effort, change = _effort(test_episodes, quantities(task.action_names))
+    disturbed = in_words(task.disturbances)
+    beyond = ((states < training_states.min(axis=0)) | (states > training_states.max(axis=0))).any(axis=1)
     return Behaviour(
         task=task.name,
-        where=f"in {task.name}{told and f', with {told}'}, from {plural(episodes, 'test seed')}",
+        where=f"in {task.name}{disturbed and f', with {disturbed}'}, from {plural(episodes, 'test seed')}",
         steps=steps / episodes,
         rules=tuple(_worths(ruleset, simulator, seeds, shares)),
         switches=100 * switches / max(1, steps),
@@ -202,26 +209,26 @@ def quantities(names: Sequence[str]) -> Floats | None:
 
     Names must be the same apart from one number. "action 0" is a number of an action, and no quantity.
     """
-    found = [QUANTITY.fullmatch(name) for name in names]
-    texts = {(match[1].strip(), match[3].strip()) if match else None for match in found}
+    matches = [QUANTITY.fullmatch(name) for name in names]
+    texts = {(match[1].strip(), match[3].strip()) if match else None for match in matches}
     if None in texts or len(texts) != 1 or ("action", "") in texts:
         return None
-    return np.array([float(match[2].replace("−", "-")) for match in found if match])
+    return np.array([float(match[2].replace("−", "-")) for match in matches if match])
 
 
-def _effort(played: Sequence[Trajectory], values: Floats | None) -> tuple[float | None, float | None]:
+def _effort(episodes: Sequence[Trajectory], values: Floats | None) -> tuple[float | None, float | None]:
     """Return the mean size of actions and of their changes; None where they are no quantities."""
     if values is None:
         return None, None
-    taken = [values[each.actions] for each in played if len(each.actions)]
-    steps = max(1, sum(map(len, taken)))
-    sizes = sum(float(np.abs(own).sum()) for own in taken)
-    return sizes / steps, sum(float(np.abs(np.diff(own)).sum()) for own in taken) / steps
+    per_episode = [values[episode.actions] for episode in episodes if len(episode.actions)]
+    steps = max(1, sum(map(len, per_episode)))
+    sizes = sum(float(np.abs(actions).sum()) for actions in per_episode)
+    return sizes / steps, sum(float(np.abs(np.diff(actions)).sum()) for actions in per_episode) / steps
 
 
 def _worths(ruleset: RuleSet, simulator: EnvSimulator, seeds: Ints, shares: Floats) -> Iterator[RuleWorth]:
     """Yield what each rule is worth, the policy being played without it from the same seeds."""
-    whole = simulator.play_ruleset(ruleset, seeds).returns[0]
+    full_returns = simulator.play_ruleset(ruleset, seeds).returns[0]
     worth_playing = set(np.argsort(-shares, kind="stable")[:MOST_RULES].tolist())
     for rule in range(len(ruleset)):
         words, share = ruleset.rule_in_words(rule), float(shares[rule])
@@ -234,8 +241,8 @@ def _worths(ruleset: RuleSet, simulator: EnvSimulator, seeds: Ints, shares: Floa
         else:
             without = simulator.play_ruleset(_without(ruleset, rule), seeds)
             stuck = float((without.endings[0] == NO_RULE).mean())
-            lost = whole - without.returns[0]
-            mean, ends = (None, None) if stuck else (float(lost.mean()), interval_of(lost))
+            losses = full_returns - without.returns[0]
+            mean, ends = (None, None) if stuck else (float(losses.mean()), interval_of(losses))
             yield RuleWorth(rule, words, share, mean, ends, stuck)
 
 
@@ -246,8 +253,8 @@ def _without(ruleset: RuleSet, rule: int) -> RuleSet:
 
 def interval_of(differences: Floats) -> tuple[float, float] | None:
     """Return the 95 % interval of a mean of paired differences, by Student's t; None for one alone."""
-    mean, far = float(differences.mean()), t_margin(differences, (1 + LEVEL) / 2)
-    return (mean - far, mean + far) if math.isfinite(far) else None
+    mean, margin = float(differences.mean()), t_margin(differences, (1 + LEVEL) / 2)
+    return (mean - margin, mean + margin) if math.isfinite(margin) else None
 
 
 def _on_table(ruleset: RuleSet, task: TabularTask) -> Behaviour:
@@ -256,12 +263,12 @@ def _on_table(ruleset: RuleSet, task: TabularTask) -> Behaviour:
     decides = table >= 0
     steps = float(visits(task, table, discounted=False)[decides].sum())
     switches = _switches(task, table)
-    shares, whole = usage(ruleset, task).steps, _exact(ruleset, task)
+    shares, full_value = usage(ruleset, task).steps, _exact(ruleset, task)
     rules = []
     for rule in range(len(ruleset)):
-        value = _exact(_without(ruleset, rule), task) if len(ruleset) > 1 else math.nan
-        lost = None if math.isnan(value) or math.isnan(whole) else whole - value
-        stuck = float(math.isnan(value))
+        value_without = _exact(_without(ruleset, rule), task) if len(ruleset) > 1 else math.nan
+        lost = None if math.isnan(value_without) or math.isnan(full_value) else full_value - value_without
+        stuck = float(math.isnan(value_without))
         rules.append(RuleWorth(rule, ruleset.rule_in_words(rule), float(shares[rule]), lost, None, stuck))
     rate = 100 * switches / steps if steps else 0.0
     where = f"in {task.name}, exactly, in episodes of at most {task.t_max:,} steps"
@@ -274,11 +281,11 @@ def _switches(task: TabularTask, table: NDArray[np.integer]) -> float:
     if task.t_max < 2:
         return 0.0
     shorter = task.disturbed("t_max", task.t_max - 1)  # no action follows the last step
-    follows = transitions(shorter, table).tocoo()
-    after, before = follows.coords
-    changes = (table[after] >= 0) & (table[after] != table[before])
-    met = visits(shorter, table, discounted=False)
-    return float((follows.data * met[before])[changes].sum())
+    transition_matrix = transitions(shorter, table).tocoo()
+    next_states, states = transition_matrix.coords
+    changes = (table[next_states] >= 0) & (table[next_states] != table[states])
+    expected_visits = visits(shorter, table, discounted=False)
+    return float((transition_matrix.data * expected_visits[states])[changes].sum())
 
 
 def _exact(ruleset: RuleSet, task: TabularTask) -> float:

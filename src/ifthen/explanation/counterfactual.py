@@ -110,20 +110,20 @@ def counterfactual(
         name: the states in words.
     """
     if states is not None:
-        found, note = nearest_listed(start, action, states), f"all {name} get the same answer"
+        point, note = nearest_listed(start, action, states), f"all {name} get the same answer"
     elif ruleset.ordered and not ruleset.terms:
-        found, note = nearest_in_list(ruleset, start, action)
+        point, note = nearest_in_list(ruleset, start, action)
     else:
-        found, note = nearest_alone(ruleset, start, action), NONE_ALONE
-        if found is not None:
-            return described(ruleset, start, found), ALONE
-    return (None, note) if found is None else (described(ruleset, start, found), "")
+        point, note = nearest_alone(ruleset, start, action), NONE_ALONE
+        if point is not None:
+            return described(ruleset, start, point), ALONE
+    return (None, note) if point is None else (described(ruleset, start, point), "")
 
 
 def described(ruleset: RuleSet, start: Sequence[float], point: Sequence[float]) -> Counterfactual:
     """Return a point with what is chosen there and what differs from `start`."""
     actions, deciders = ruleset.choose(np.array([point]))
-    before, after = (values_by_name(ruleset.observed_features, each) for each in (start, point))
+    before, after = (values_by_name(ruleset.observed_features, values) for values in (start, point))
     return Counterfactual(
         observation=after,
         changes={name: (before[name], after[name]) for name in after if before[name] != after[name]},
@@ -141,8 +141,8 @@ def nearest_listed(start: Sequence[float], action: int, states: Scope) -> list[f
         return None
     spans = np.array([float(f.high) - float(f.low) or 1.0 for f in features])
     distances = (np.abs(points - np.asarray(start)) / spans).sum(axis=1)
-    near: list[list[float]] = points[distances <= distances.min() * (1 + NEAR)].tolist()
-    return min(near, key=lambda point: rank(features, start, point))
+    candidates: list[list[float]] = points[distances <= distances.min() * (1 + NEAR)].tolist()
+    return min(candidates, key=lambda point: rank(features, start, point))
 
 
 def nearest_in_list(
@@ -156,12 +156,12 @@ def nearest_in_list(
         action: what is chosen there, −1 for none.
         budget: boxes to look at before giving up.
     """
-    whole = whole_box(rules.features).astype(np.float64)
-    spans = np.where(whole[:, 0] < whole[:, 1], whole[:, 1] - whole[:, 0], 1.0)
+    space = whole_box(rules.features).astype(np.float64)
+    spans = np.where(space[:, 0] < space[:, 1], space[:, 1] - space[:, 0], 1.0)
     # No rule matching is as if one more rule, with no action, matched everything.
-    parts, _ = rules.unwrapped()
-    boxes = np.concatenate([parts.bounds.astype(np.float64), whole[None]])
-    actions = np.append(parts.actions, NULL_ACTION)
+    unwrapped, _ = rules.unwrapped()
+    boxes = np.concatenate([unwrapped.bounds.astype(np.float64), space[None]])
+    actions = np.append(unwrapped.actions, NULL_ACTION)
     serial, origin = itertools.count(), np.asarray(start, dtype=np.float64)
     heap: list[tuple[Rank, int, int, Floats]] = []
 
@@ -175,23 +175,23 @@ def nearest_in_list(
         if not heap:
             return None, SAME
         (_, _, point), _, r, box = heapq.heappop(heap)
-        at = np.array(point)
+        position = np.array(point)
         earlier = boxes[:r][actions[:r] == action]
-        earlier = earlier[((earlier[:, :, 0] <= at) & (at <= earlier[:, :, 1])).all(axis=1)]
+        earlier = earlier[((earlier[:, :, 0] <= position) & (position <= earlier[:, :, 1])).all(axis=1)]
         if not len(earlier):
             return list(point), ""
-        for piece in pieces_around(hardest_to_leave(earlier, box, at, spans), box, rules.features):
+        for piece in pieces_around(hardest_to_leave(earlier, box, position, spans), box, rules.features):
             push(piece, r)
     if not heap:
         return None, SAME
-    known = int(heap[0][0][0] * DECIMALS) / DECIMALS  # rounded down: what is said must hold
-    return None, f"given up after {budget:,} boxes: no state nearer than {known:g} changes the action"
+    lower_bound = int(heap[0][0][0] * DECIMALS) / DECIMALS  # rounded down: what is said must hold
+    return None, f"given up after {budget:,} boxes: no state nearer than {lower_bound:g} changes the action"
 
 
-def hardest_to_leave(boxes: Floats, cell: Floats, at: Floats, spans: Floats) -> Floats:
+def hardest_to_leave(boxes: Floats, cell: Floats, position: Floats, spans: Floats) -> Floats:
     """Return the one of some boxes that one has to go furthest from `at`, within a cell, to get out of."""
-    down = np.where(boxes[:, :, 0] > cell[:, 0], (at - boxes[:, :, 0]) / spans, np.inf)
-    up = np.where(boxes[:, :, 1] < cell[:, 1], (boxes[:, :, 1] - at) / spans, np.inf)
+    down = np.where(boxes[:, :, 0] > cell[:, 0], (position - boxes[:, :, 0]) / spans, np.inf)
+    up = np.where(boxes[:, :, 1] < cell[:, 1], (boxes[:, :, 1] - position) / spans, np.inf)
     hardest: Floats = boxes[np.minimum(down, up).min(axis=1).argmax()]
     return hardest
 
@@ -204,15 +204,17 @@ def nearest_alone(ruleset: RuleSet, start: Sequence[float], action: int) -> list
         start: the observation, `(features,)`.
         action: what is chosen there, −1 for none.
     """
-    origin, found = np.asarray(start, dtype=np.float64), []
-    now, slopes = ruleset.with_terms(origin[None])[0], coefficients(ruleset.features)
-    holds = inside(ruleset.bounds, now)
+    origin, candidates = np.asarray(start, dtype=np.float64), []
+    with_terms, slopes = ruleset.with_terms(origin[None])[0], coefficients(ruleset.features)
+    holds = inside(ruleset.bounds, with_terms)
     for d, feature in enumerate(ruleset.observed_features):
         moved = [d, *(len(origin) + np.flatnonzero(slopes[:, d]))]
-        elsewhere = np.delete(holds, moved, axis=1).all(axis=1)  # rules that a change of d alone can reach
-        values = tried_values(feature, ruleset.bounds[elsewhere, d])
+        reachable = np.delete(holds, moved, axis=1).all(axis=1)  # rules that a change of d alone can reach
+        values = tried_values(feature, ruleset.bounds[reachable, d])
         for t in moved[1:]:
-            crossings = (ruleset.bounds[elsewhere, t] - now[t]) / slopes[t - len(origin), d] + origin[d]
+            crossings = (ruleset.bounds[reachable, t] - with_terms[t]) / slopes[t - len(origin), d] + origin[
+                d
+            ]
             values = np.union1d(values, values_around(feature, crossings))
         order = np.argsort(np.abs(values - origin[d]), kind="stable")[:TRIED]
         points = np.tile(origin, (len(order), 1))
@@ -220,8 +222,8 @@ def nearest_alone(ruleset: RuleSet, start: Sequence[float], action: int) -> list
         differs = np.flatnonzero(choose_at(ruleset, points)[0] != action)
         if len(differs):
             point = points[differs[0]]
-            found.append((abs(point[d] - origin[d]) / (feature.high - feature.low), d, point.tolist()))
-    return min(found)[2] if found else None
+            candidates.append((abs(point[d] - origin[d]) / (feature.high - feature.low), d, point.tolist()))
+    return min(candidates)[2] if candidates else None
 
 
 def values_around(feature: Feature, crossings: Floats) -> Floats:
@@ -233,8 +235,8 @@ def values_around(feature: Feature, crossings: Floats) -> Floats:
     if feature.is_integer:
         values = (np.floor(middle)[:, None] + np.arange(-1, 3)).ravel()
     else:
-        near = max(abs(feature.low), abs(feature.high)) * np.array([0, 1e-16, 1e-15, 1e-13, 1e-10])
-        values = (middle[:, None] + np.concatenate([near, -near])).ravel()
+        offsets = max(abs(feature.low), abs(feature.high)) * np.array([0, 1e-16, 1e-15, 1e-13, 1e-10])
+        values = (middle[:, None] + np.concatenate([offsets, -offsets])).ravel()
     return np.unique(values[(feature.low <= values) & (values <= feature.high)])
 
 

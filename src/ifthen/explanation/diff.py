@@ -61,12 +61,14 @@ def diff(a: Any, b: Any, task: TaskLike | None = None, names: tuple[str, str] = 
             whose vectors can be listed.
         names: of the two.
     """
-    given = task if task is not None else getattr(a, "task", None) or getattr(b, "task", None)
-    a, own = (a, None) if given is None else with_task(a, given)
-    if isinstance(own, EnvTask):
-        return _in_environment(checked_ruleset(a, own), checked_ruleset(named_as_in(own, b), own), own, names)
-    if own is not None:
-        return _on_table(a, b, tabular(own, "a diff"), names)
+    task = task if task is not None else getattr(a, "task", None) or getattr(b, "task", None)
+    a, task = (a, None) if task is None else with_task(a, task)
+    if isinstance(task, EnvTask):
+        return _in_environment(
+            checked_ruleset(a, task), checked_ruleset(named_as_in(task, b), task), task, names
+        )
+    if task is not None:
+        return _on_table(a, b, tabular(task, "a diff"), names)
     rules_a, rules_b = ruleset_of(a), ruleset_of(b)
     if rules_a.observed_features != rules_b.observed_features or rules_a.action_names != rules_b.action_names:
         raise RuleError(
@@ -80,10 +82,10 @@ def _in_environment(a: RuleSet, b: RuleSet, task: EnvTask, names: tuple[str, str
     """Return how two rulesets differ in an environment, where both are played."""
     visited = [visited_states(rules, task).points for rules in (a, b)]
     differ = [choose_at(a, points)[0] != choose_at(b, points)[0] for points in visited]
-    told_apart = np.concatenate([points[other] for points, other in zip(visited, differ, strict=True)])
+    differing_points = np.concatenate([points[mask] for points, mask in zip(visited, differ, strict=True)])
     tested = [evaluate(rules, task) for rules in (a, b)]
     trained = [evaluate(rules, task, seeds="training") for rules in (a, b)]
-    failed = [one.failed or other.failed for one, other in zip(trained, tested, strict=True)]
+    failed = [training.failed or test.failed for training, test in zip(trained, tested, strict=True)]
     measured = {
         "performances": (tested[0].performance, tested[1].performance),
         "failed": (failed[0], failed[1]),
@@ -93,7 +95,7 @@ def _in_environment(a: RuleSet, b: RuleSet, task: EnvTask, names: tuple[str, str
         "training_episodes": len(task.z),
         "training_performances": (trained[0].performance, trained[1].performance),
     }
-    return _everywhere(a, b, names, where_in_words(a, task), np.unique(told_apart, axis=0), measured)
+    return _everywhere(a, b, names, where_in_words(a, task), np.unique(differing_points, axis=0), measured)
 
 
 def _everywhere(
@@ -108,8 +110,8 @@ def _everywhere(
     equal, points, listed, note = differing(a, b, visited)
     deeds = [deeds_of(rules, *choose_at(rules, points), rules.action_names) for rules in (a, b)]
     states = tuple(
-        DifferentState(values_by_name(a.observed_features, point), None, first, second, "", None, None)
-        for point, first, second in zip(points.tolist(), *deeds, strict=True)
+        DifferentState(values_by_name(a.observed_features, point), None, deed_a, deed_b, "", None, None)
+        for point, deed_a, deed_b in zip(points.tolist(), *deeds, strict=True)
     )
     where = where if listed is None else f"the {listed:,} states"
     rules = compared_rules(a, b)
@@ -134,82 +136,84 @@ def differing(a: RuleSet, b: RuleSet, visited: Floats | None) -> Differing:
     if vectors is not None:
         points = vectors[choose_at(a, vectors)[0] != choose_at(b, vectors)[0]]
         return not len(points), points, len(vectors), ""
-    met = np.empty((0, len(a.observed_features))) if visited is None else visited
-    some, told_apart = shorter(a, b, met[:: len(met) // SHOWN + 1]), len(met) > 0
+    states = np.empty((0, len(a.observed_features))) if visited is None else visited
+    examples, known_different = shorter(a, b, states[:: len(states) // SHOWN + 1]), len(states) > 0
     lists = [rules for rules in (a, b) if isinstance(rules, DecisionList)]
     if len(lists) == 2:
-        found = compare(*lists)
-        witness = np.empty_like(some[:0]) if found.witness is None else np.array([found.witness])
-        equal = False if told_apart else found.equal
-        why = by_rounding(found.unsure) or f"the search gave up after {found.nodes:,} cells"
-        note = why if equal is None else ""
-        return equal, some if told_apart else witness, None, note
+        comparison = compare(*lists)
+        witness = (
+            np.empty_like(examples[:0]) if comparison.witness is None else np.array([comparison.witness])
+        )
+        equal = False if known_different else comparison.equal
+        reason = by_rounding(comparison.unsure) or f"the search gave up after {comparison.nodes:,} cells"
+        note = reason if equal is None else ""
+        return equal, examples if known_different else witness, None, note
     if visited is None:
         raise RuleError(
             "without a task only decision lists can be compared, or rules over integer features with few "
             "enough values: give the task."
         )
     note = "only decision lists can be compared everywhere, and no visited state tells them apart"
-    return False if told_apart else None, some, None, "" if told_apart else note
+    return False if known_different else None, examples, None, "" if known_different else note
 
 
 def shorter(a: RuleSet, b: RuleSet, points: Floats) -> Floats:
     """Return points `(n, features)` in as few digits as keep what both rulesets do there."""
-    out = points.copy()
+    shortened = points.copy()
     if not len(points):
-        return out
-    left = np.ones(len(points), dtype=np.bool_)
-    whole = [rules.choose(points) for rules in (a, b)]
+        return shortened
+    unsettled = np.ones(len(points), dtype=np.bool_)
+    exact_choices = [rules.choose(points) for rules in (a, b)]
     for digits in DIGITS:
-        near = np.array(
+        rounded = np.array(
             [[float(f"{value:.{digits}g}") + 0.0 for value in point] for point in points.tolist()]
         )
-        same = left.copy()
-        for before, rules in zip(whole, (a, b), strict=True):
-            after = rules.choose(near)
-            same &= (before[0] == after[0]) & (before[1] == after[1])
-        out[same], left = near[same], left & ~same
-    return out
+        unchanged = unsettled.copy()
+        for exact_choice, rules in zip(exact_choices, (a, b), strict=True):
+            rounded_choice = rules.choose(rounded)
+            unchanged &= (exact_choice[0] == rounded_choice[0]) & (exact_choice[1] == rounded_choice[1])
+        shortened[unchanged], unsettled = rounded[unchanged], unsettled & ~unchanged
+    return shortened
 
 
 def _on_table(a: Any, b: Any, task: TabularTask, names: tuple[str, str]) -> PolicyDiff:
     """Return how two policies differ in the decision states of a table, and what each state carries."""
-    rules = [getattr(policy, "ruleset", policy) for policy in (a, b)]
+    policies = [getattr(policy, "ruleset", policy) for policy in (a, b)]
     tables = [policy_table(policy, task).astype(np.int64) for policy in (a, b)]
     shares, note = carried(task, *tables)
     differ = np.flatnonzero(tables[0] != tables[1])
     if shares is not None:
         differ = differ[np.argsort(-np.abs(shares[1][differ]), kind="stable")]
-    deeds, best = [], value_iteration(task).action_values[task.decision_states[differ]]
-    for own, table in zip(rules, tables, strict=True):
-        ruled, none = own if isinstance(own, RuleSet) else None, np.full(len(differ), -1)
-        deciders = none if ruled is None else choose_at(ruled, task.dynamics.points[differ])[1]
-        values = best[np.arange(len(differ)), table[differ]]
-        deeds.append(deeds_of(ruled, table[differ], deciders, task.action_names, values))
+    deeds, optimal_values = [], value_iteration(task).action_values[task.decision_states[differ]]
+    for policy, table in zip(policies, tables, strict=True):
+        ruleset, no_rule = policy if isinstance(policy, RuleSet) else None, np.full(len(differ), -1)
+        deciders = no_rule if ruleset is None else choose_at(ruleset, task.dynamics.points[differ])[1]
+        values = optimal_values[np.arange(len(differ)), table[differ]]
+        deeds.append(deeds_of(ruleset, table[differ], deciders, task.action_names, values))
     points = task.dynamics.states
     states = tuple(
         DifferentState(
             features=values_by_name(task.features, points[s].tolist()),
             state=int(task.decision_states[s]),
-            a=first,
-            b=second,
-            better=better_of(first, second, names),
+            a=deed_a,
+            b=deed_b,
+            better=better_of(deed_a, deed_b, names),
             visits=None if shares is None else float(shares[0][s]),
             carries=None if shares is None else float(shares[1][s]),
         )
-        for s, first, second in zip(differ.tolist(), *deeds, strict=True)
+        for s, deed_a, deed_b in zip(differ.tolist(), *deeds, strict=True)
     )
-    first, second = (evaluate(policy, task, "exact") for policy in (a, b))
+    result_a, result_b = (evaluate(policy, task, "exact") for policy in (a, b))
     return PolicyDiff(
         names,
-        where_in_words(rules[0], task),
+        where_in_words(policies[0], task),
         not states,
         states,
         True,
-        **compared_rules(*rules),
-        performances=(first.performance, second.performance),
-        failed=(first.failed, second.failed),
-        optimum=first.optimum,
+        **compared_rules(*policies),
+        performances=(result_a.performance, result_b.performance),
+        failed=(result_a.failed, result_b.failed),
+        optimum=result_a.optimum,
         note=note if states else "",
     )
 
@@ -218,29 +222,29 @@ def compared_rules(a: Any, b: Any) -> dict[str, Any]:
     """Return the rules that only one of two policies has, and why the text does not list them, by field."""
     if not isinstance(a, RuleSet) or not isinstance(b, RuleSet):
         return {"only_a": (), "only_b": ()}
-    only_a, only_b = own_rules(a, b), own_rules(b, a)
+    only_a, only_b = rules_missing_from(a, b), rules_missing_from(b, a)
     note = "They share no rule." if len(only_a) == len(a) else ""
     if type(a) is not type(b):
         note = f"Their rules are of different kinds, {a.kind} and {b.kind}, and are not compared one by one."
     return {"only_a": only_a, "only_b": only_b, "rules_note": note}
 
 
-def own_rules(rules: RuleSet, others: RuleSet) -> tuple[str, ...]:
+def rules_missing_from(rules: RuleSet, other: RuleSet) -> tuple[str, ...]:
     """Return in words, numbered from 1, the rules whose condition and action no rule of the others has."""
-    mine, theirs = (
-        (each.bounds for each in over_the_same_terms(rules, others))
-        if rules.ordered and others.ordered
-        else (rules.bounds, others.bounds)
+    boxes, other_boxes = (
+        (ruleset.bounds for ruleset in over_the_same_terms(rules, other))
+        if rules.ordered and other.ordered
+        else (rules.bounds, other.bounds)
     )
-    left = Counter((box.tobytes(), int(a)) for box, a in zip(theirs, others.actions, strict=True))
-    own = []
-    for r, (box, action) in enumerate(zip(mine, rules.actions, strict=True)):
+    remaining = Counter((box.tobytes(), int(a)) for box, a in zip(other_boxes, other.actions, strict=True))
+    missing = []
+    for r, (box, action) in enumerate(zip(boxes, rules.actions, strict=True)):
         key = box.tobytes(), int(action)
-        if left[key]:
-            left[key] -= 1
+        if remaining[key]:
+            remaining[key] -= 1
         else:
-            own.append(f"{r + 1}. {rules.rule_in_words(r)}")
-    return tuple(own)
+            missing.append(f"{r + 1}. {rules.rule_in_words(r)}")
+    return tuple(missing)
 
 
 def carried(task: TabularTask, a: Table, b: Table) -> tuple[Shares | None, str]:
@@ -253,14 +257,14 @@ def carried(task: TabularTask, a: Table, b: Table) -> tuple[Shares | None, str]:
     """
     if task.gamma == 1:
         return None, "what a state carries is left out: with γ = 1 it depends on the steps that are left"
-    model, values, met = task.dynamics, table_values(task, a), visits(task, b)
-    if (b[met > 0] < 0).any() or np.isnan(values[met > 0]).any():
+    model, values, expected_visits = task.dynamics, table_values(task, a), visits(task, b)
+    if (b[expected_visits > 0] < 0).any() or np.isnan(values[expected_visits > 0]).any():
         return None, "what a state carries is left out: states in which no rule matches can be reached"
-    follow = np.where(model.next_state >= 0, values[model.next_state], 0.0)
-    action_values = (model.reward + task.gamma * follow) @ model.probability
+    next_values = np.where(model.next_state >= 0, values[model.next_state], 0.0)
+    action_values = (model.reward + task.gamma * next_values) @ model.probability
     gains = action_values[np.arange(len(b)), b] - values
     # Where nothing differs nothing is gained; rounding would leave crumbs.
-    return (met, np.where((a == b) | (met == 0), 0.0, met * gains)), ""
+    return (expected_visits, np.where((a == b) | (expected_visits == 0), 0.0, expected_visits * gains)), ""
 
 
 def deeds_of(

@@ -50,20 +50,20 @@ def visits(task: TabularTask, table: NDArray[np.integer], discounted: bool = Tru
             rewards weighted by d add up to the exact performance. Otherwise every visit in an episode of at
             most t_max steps counts 1, as it does with γ = 1, where the sum need not end.
     """
-    follows = transitions(task, table)
+    transition_matrix = transitions(task, table)
     start = np.bincount(task.dynamics.starts, minlength=len(task.decision_states)) / len(task.dynamics.starts)
     if not discounted or task.gamma == 1:
-        total, now = np.zeros_like(start), start
+        total, current = np.zeros_like(start), start
         for _ in range(task.t_max):
-            total += now
-            now = follows @ now
+            total += current
+            current = transition_matrix @ current
         return total
     from scipy.sparse import eye_array
     from scipy.sparse.linalg import spsolve  # type: ignore[import-untyped]  # SciPy ships no types
 
-    system = eye_array(len(start), format="csc") - task.gamma * follows
-    found: Floats = np.maximum(spsolve(system, start), 0.0)  # rounding can give −1e−20
-    return found
+    system = eye_array(len(start), format="csc") - task.gamma * transition_matrix
+    expected: Floats = np.maximum(spsolve(system, start), 0.0)  # rounding can give −1e−20
+    return expected
 
 
 def transitions(task: TabularTask, table: NDArray[np.integer]) -> csc_array:
@@ -71,11 +71,13 @@ def transitions(task: TabularTask, table: NDArray[np.integer]) -> csc_array:
     from scipy.sparse import csc_array
 
     model, states = task.dynamics, np.flatnonzero(table >= 0)
-    after = model.next_state[states, table[states]]
-    before = np.repeat(states, len(model.probability)).reshape(after.shape)
-    chance = np.broadcast_to(model.probability, after.shape)
-    goes_on = after >= 0
-    return csc_array((chance[goes_on], (after[goes_on], before[goes_on])), shape=(len(table), len(table)))
+    next_states = model.next_state[states, table[states]]
+    from_states = np.repeat(states, len(model.probability)).reshape(next_states.shape)
+    probabilities = np.broadcast_to(model.probability, next_states.shape)
+    goes_on = next_states >= 0
+    return csc_array(
+        (probabilities[goes_on], (next_states[goes_on], from_states[goes_on])), shape=(len(table), len(table))
+    )
 
 
 def advantages(task: TabularTask, table: NDArray[np.integer]) -> Floats:

@@ -159,27 +159,27 @@ class PolicyDiff(Shown):
     @property
     def heading(self) -> str:
         """Whether and where the policies differ, and how well they do."""
-        first, second = self.names
+        name_a, name_b = self.names
         if self.equal:
-            said = f"{first} and {second} do the same in {self.where}."
+            verdict = f"{name_a} and {name_b} do the same in {self.where}."
         elif self.equal is None:
-            said = f"Whether {first} and {second} differ in {self.where} is not known: {self.note}."
+            verdict = f"Whether {name_a} and {name_b} differ in {self.where} is not known: {self.note}."
         elif self.listed:
-            said = f"{first} and {second} differ in {len(self.states):,} of {self.where}."
+            verdict = f"{name_a} and {name_b} differ in {len(self.states):,} of {self.where}."
         else:
-            said = f"{first} and {second} differ."
-        lines = [said]
+            verdict = f"{name_a} and {name_b} differ."
+        lines = [verdict]
         if self.visited is not None and self.differ is not None:
             (n_a, n_b), (k_a, k_b) = self.visited, self.differ
             lines.append(
-                f"Of the {n_a:,} states that {first} visits in training episodes they differ in {k_a:,} "
-                f"({k_a / n_a:.1%}), of the {n_b:,} that {second} visits in {k_b:,} ({k_b / n_b:.1%})."
+                f"Of the {n_a:,} states that {name_a} visits in training episodes they differ in {k_a:,} "
+                f"({k_a / n_a:.1%}), of the {n_b:,} that {name_b} visits in {k_b:,} ({k_b / n_b:.1%})."
             )
         examples = ["For instance here:"] if self.states and not self.listed else []
         return "\n".join([*lines, *self._performance_lines(), *examples])
 
     def _performance_lines(self) -> list[str]:
-        lines, (first, second) = [], self.names
+        lines, (name_a, name_b) = [], self.names
         measured = (
             (self.episodes, "test seeds", self.performances),
             (self.training_episodes, "training seeds", self.training_performances),
@@ -189,13 +189,15 @@ class PolicyDiff(Shown):
                 continue
             a, b = performances
             equal = abs(b - a) <= ROUNDING * max(abs(a), abs(b))
-            said = "no difference" if equal else f"{second if b > a else first} is better by {abs(b - a):.4g}"
+            verdict = (
+                "no difference" if equal else f"{name_b if b > a else name_a} is better by {abs(b - a):.4g}"
+            )
             if self.optimum is not None:
-                both = f"{first} {a:.4f}, {second} {b:.4f}"
-                lines.append(f"Exact performance: {both}: {said}; optimum {self.optimum:.4f}.")
+                values = f"{name_a} {a:.4f}, {name_b} {b:.4f}"
+                lines.append(f"Exact performance: {values}: {verdict}; optimum {self.optimum:.4f}.")
             else:
-                over = f"Mean return over {episodes:,} episodes from {seeds}"
-                lines.append(f"{over}: {first} {a:g}, {second} {b:g}: {said}.")
+                basis = f"Mean return over {episodes:,} episodes from {seeds}"
+                lines.append(f"{basis}: {name_a} {a:g}, {name_b} {b:g}: {verdict}.")
         lines += [
             f"{name} reaches a state in which none of its rules matches: it has the task's floor."
             for name, failed in zip(self.names, self.failed, strict=True)
@@ -205,32 +207,34 @@ class PolicyDiff(Shown):
 
     def _state_table(self) -> TextTable:
         """Return a row per state, without what is not known, and sentences on what the columns say."""
-        (first, second), notes = self.names, [*_more(self.states)]
+        (name_a, name_b), notes = self.names, [*_more(self.states)]
         rows = tuple(_row(state, self.tested) for state in self.states[:SHOWN])
         if self.optimum is not None:
             notes.append("Q*: what both actions are worth if all went optimally afterwards.")
         if self.states[0].carries is not None:
             notes.append(
-                f"carries: the part of the difference that is due to this state: how often {second} visits "
-                f"it, times the gain or loss of its action there when {first} goes on. All parts add up to "
+                f"carries: the part of the difference that is due to this state: how often {name_b} visits "
+                f"it, times the gain or loss of its action there when {name_a} goes on. All parts add up to "
                 "the difference. So an action with a higher Q* can be a loss."
             )
         notes += [f"({self.note})"] if self.note else []
-        table = TextTable("", ("state", first, second, "Q*", "carries"), rows, tuple(notes))
+        table = TextTable("", ("state", name_a, name_b, "Q*", "carries"), rows, tuple(notes))
         return table.without_empty([NOTHING])
 
 
-def _more(every: Sequence[object]) -> tuple[str, ...]:
+def _more(entries: Sequence[object]) -> tuple[str, ...]:
     """Return how many are not shown, where some are not."""
-    return (f"and {len(every) - SHOWN:,} more",) if len(every) > SHOWN else ()
+    return (f"and {len(entries) - SHOWN:,} more",) if len(entries) > SHOWN else ()
 
 
 def _row(state: DifferentState, tested: Collection[str]) -> tuple[str, ...]:
     """Return the row of one state: its features, what both do, Q* of both, and what it carries."""
-    at = values_in_words({name: number_in_words(own) for name, own in state.features.items()}, tested)
-    both = [NOTHING if own is None else f"{own:.4f}" for own in (state.a.value, state.b.value)]
-    worth = NOTHING if set(both) == {NOTHING} else " / ".join(both)
+    state_words = values_in_words(
+        {name: number_in_words(value) for name, value in state.features.items()}, tested
+    )
+    q_values = [NOTHING if value is None else f"{value:.4f}" for value in (state.a.value, state.b.value)]
+    worth = NOTHING if set(q_values) == {NOTHING} else " / ".join(q_values)
     gain = "0" if state.carries == 0 else NOTHING
     if state.carries:
         gain = f"{state.carries:+.2g} {'gain' if state.carries > 0 else 'loss'}"
-    return at, state.a.short, state.b.short, worth, gain
+    return state_words, state.a.short, state.b.short, worth, gain

@@ -35,16 +35,16 @@ CODE_LIMIT = 2**20
 
 def is_rules_file(path: str | Path) -> bool:
     """Return whether a path names a file of rules, or a function in one: "policy.py:act"."""
-    file = _parted(path)[0]
+    file = _file_and_function(path)[0]
     return file.suffix.lower() in SUFFIXES and not file.is_dir()
 
 
 def rules_file(path: str | Path) -> Path:
     """Return the file of a path that may name a function in it."""
-    return _parted(path)[0]
+    return _file_and_function(path)[0]
 
 
-def _parted(path: str | Path) -> tuple[Path, str | None]:
+def _file_and_function(path: str | Path) -> tuple[Path, str | None]:
     """Return the file and the function that a path names."""
     file, colon, function = str(path).rpartition(":")
     return (Path(file), function) if colon and file.lower().endswith(".py") else (Path(path), None)
@@ -62,7 +62,7 @@ def read_ruleset(path: str | Path, task: Task | None = None) -> tuple[RuleSet, s
         task: gives features and actions where the file says none; without it, the task that a text names,
             if it is one of the paper's or of Gymnasium's.
     """
-    file, function = _parted(path)
+    file, function = _file_and_function(path)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise RuleError(f"rules are read from files that end with {', '.join(SUFFIXES)}, not {file.name!r}.")
@@ -71,9 +71,9 @@ def read_ruleset(path: str | Path, task: Task | None = None) -> tuple[RuleSet, s
     features = None if task is None else task.features
     try:
         if suffix == ".json":
-            data = _json(text)
-            named = data.get("task") if isinstance(data, dict) else None
-            return RuleSet.from_dict(data), named if isinstance(named, str) else None
+            data = _parsed_json(text)
+            task_name = data.get("task") if isinstance(data, dict) else None
+            return RuleSet.from_dict(data), task_name if isinstance(task_name, str) else None
         if suffix == ".py":
             return _rules_in_python(text, function, task), None
         if suffix in (".c", ".dmn"):
@@ -89,18 +89,18 @@ def _rules_in_text(text: str, task: Task | None) -> tuple[RuleSet, str | None]:
         raise RuleError(
             "this is a table to look at; rules are read from lines such as 'IF x <= 3 THEN Left'."
         )
-    read = RulesText(text)
-    features = None if task is None or read.features else task.features
-    actions = None if task is None or read.actions else task.action_names
-    return read.ruleset(features, actions, None, known_task), read.task
+    document = RulesText(text)
+    features = None if task is None or document.features else task.features
+    actions = None if task is None or document.actions else task.action_names
+    return document.ruleset(features, actions, None, known_task), document.task
 
 
 def _rules_in_python(text: str, name: str | None, task: Task | None) -> RuleSet:
     """Return the rules of a function: one that `ifthen export` wrote, or one of the user's."""
     module = parsed(text)
-    own = exported_function(text, module)
-    if own is not None and name in (None, own.name):
-        return rules_in_python(text, module, own, None if task is None else task.features)
+    exported = exported_function(text, module)
+    if exported is not None and name in (None, exported.name):
+        return rules_in_python(text, module, exported, None if task is None else task.features)
     function = chosen_function(module, name)
     if task is None:
         raise RuleError("the features and actions are not known: give the task, as in --task CartPole-v1.")
@@ -122,14 +122,14 @@ def from_function(function: Any, task: TaskLike) -> RuleSet:
         task: gives features and actions: a task, or an environment or its id.
     """
     try:
-        text = function if isinstance(function, str) else inspect.getsource(function)
+        source = function if isinstance(function, str) else inspect.getsource(function)
     except (OSError, TypeError) as problem:
         raise RuleError(f"the source of {function!r} cannot be found: {problem}.") from None
-    if len(text) > CODE_LIMIT:
-        raise RuleError(f"the source has {len(text):,} characters; at most {CODE_LIMIT:,} are read.")
-    own = as_task(task)
-    module = parsed(textwrap.dedent(text))
-    rules, notes = rules_of_function(module, chosen_function(module, None), own.features, own.action_names)
+    if len(source) > CODE_LIMIT:
+        raise RuleError(f"the source has {len(source):,} characters; at most {CODE_LIMIT:,} are read.")
+    task = as_task(task)
+    module = parsed(textwrap.dedent(source))
+    rules, notes = rules_of_function(module, chosen_function(module, None), task.features, task.action_names)
     for note in notes:
         warn(note)
     return rules
@@ -197,7 +197,7 @@ def known_task(name: str) -> Task:
     return task_by_name(name)
 
 
-def _json(text: str) -> Any:
+def _parsed_json(text: str) -> Any:
     """Return JSON data, or raise where it is none or holds NaN."""
     try:
         return parse_json(text)

@@ -148,12 +148,12 @@ class Reading(Shown):
         """
         ordered = self.ruleset.ordered
         rules = self.rules if everything or ordered else self._worth_showing
-        then = {True: "THEN ", False: "     "}
+        then_cells = {True: "THEN ", False: "     "}
         cells = [
             [
                 str(rule.number),
                 rule.head,
-                *[then[rule.head.startswith("IF ")] + rule.action] * ordered,
+                *[then_cells[rule.head.startswith("IF ")] + rule.action] * ordered,
                 *self._measures(rule).values(),
             ]
             for rule in rules
@@ -186,8 +186,8 @@ class Reading(Shown):
     def _about_hidden(self, hidden: list[ShownRule]) -> str:
         votes, s = " (but may vote)" if self.ruleset.votes else "", "s" * (len(hidden) == 1)
         proven = all(rule.never for rule in hidden)
-        what = f"never decide{s}" if proven else f"decide{s} in none of the visited states"
-        return f"and {plural(len(hidden), 'rule')} that {what}{votes}"
+        phrase = f"never decide{s}" if proven else f"decide{s} in none of the visited states"
+        return f"and {plural(len(hidden), 'rule')} that {phrase}{votes}"
 
     def shown_parts(self) -> list[Part]:
         """Return how the rules choose, and a table of them."""
@@ -223,7 +223,9 @@ class Reading(Shown):
         import polars
 
         names = {"rule": "number", **{name: name for name in ("words", "action", "decides", "share")}}
-        columns = {name: [getattr(rule, own) for rule in self.rules] for name, own in names.items()}
+        columns = {
+            name: [getattr(rule, attribute) for rule in self.rules] for name, attribute in names.items()
+        }
         columns["group"] = [rule.group + 1 for rule in self.rules]
         if self.ruleset.weight_name:
             columns["payoff"] = [rule.notes for rule in self.rules]
@@ -233,10 +235,10 @@ class Reading(Shown):
 
     def _measures(self, rule: ShownRule) -> dict[str, str]:
         """Return what stands beside a rule, by the heading of its column."""
-        found = {"decides": rule.decides_in_words} if self.has_shares else {}
+        measures = {"decides": rule.decides_in_words} if self.has_shares else {}
         if self.ruleset.weight_name and rule.weight is not None:
-            found |= {"payoff": rule.notes, self.ruleset.weight_name: f"{rule.weight:.3g}"}
-        return found
+            measures |= {"payoff": rule.notes, self.ruleset.weight_name: f"{rule.weight:.3g}"}
+        return measures
 
     @property
     def _headers(self) -> list[str]:
@@ -347,13 +349,13 @@ def _decided(ruleset: RuleSet, scope: Scope | None) -> tuple[list[float | None],
         if scope.complete or not idle.any():
             return shares, idle.tolist(), uncovered
     if ruleset.ordered:
-        found = first_match(ruleset)
-        never = [rule.decides is False for rule in found]
+        reaches = first_match(ruleset)
+        never = [reach.decides is False for reach in reaches]
         if scope is None:
-            rest = coverage(ruleset.bounds, ruleset.features)
-            shares = [rule.share for rule in found]
-            uncovered = None if rest.gave_up else rest.uncovered_share
-            if rest.complete is False and uncovered == 0:
+            cover = coverage(ruleset.bounds, ruleset.features)
+            shares = [reach.share for reach in reaches]
+            uncovered = None if cover.gave_up else cover.uncovered_share
+            if cover.complete is False and uncovered == 0:
                 uncovered = sys.float_info.min  # a gap that is flat along a real feature has no share
     return shares, never, uncovered
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ifthen.digits import NOTHING, percent
 from ifthen.environments.make import TaskLike
@@ -74,9 +75,9 @@ class ActionRegions(Shown):
         """Return one row per action."""
         about = "" if self.exact else "about "
         rows = tuple(
-            (own.action, own.words, about + percent(own.share), steps)
-            for own in self.actions
-            for steps in [NOTHING if own.steps is None else percent(own.steps)]
+            (region.action, region.words, about + percent(region.share), steps)
+            for region in self.actions
+            for steps in [NOTHING if region.steps is None else percent(region.steps)]
         )
         heads = "action", "taken when", f"of all {self.of}", "of the steps played"
         return TextTable("When each action is taken", heads, rows, tuple(self.notes())).without_empty(
@@ -85,10 +86,10 @@ class ActionRegions(Shown):
 
     def notes(self) -> list[str]:
         """Return what shares rest on, and which actions are never taken."""
-        told = [f"Never taken: {', '.join(self.never)}."] if self.never else []
+        notes = [f"Never taken: {', '.join(self.never)}."] if self.never else []
         if not self.exact:
-            told.append(f"Shares of inputs come from {DRAWN:,} of them, drawn uniformly from the ranges.")
-        return told
+            notes.append(f"Shares of inputs come from {DRAWN:,} of them, drawn uniformly from the ranges.")
+        return notes
 
     def shown_parts(self) -> list[Part]:
         """Return the table."""
@@ -105,44 +106,44 @@ def action_regions(
         task: its task; a system's own where None.
         steps: the share of steps that each rule decides, if episodes were played.
     """
-    ruleset, own = policy_and_task(policy, task)
-    shares, exact, of = _shares(ruleset, own)
+    ruleset, task = policy_and_task(policy, task)
+    shares, exact, of = _shares(ruleset, task)
     decides = _deciding(ruleset)
-    played = None if steps is None else _by_action(ruleset, np.asarray(steps, dtype=np.float64))
-    found, never = [], []
+    step_shares = None if steps is None else _by_action(ruleset, np.asarray(steps, dtype=np.float64))
+    regions, never = [], []
     for action, name in enumerate(ruleset.action_names):
         rules = np.flatnonzero(decides & (ruleset.actions == action))
         if not len(rules):
             never.append(name)
             continue
         when = tuple(_when(ruleset, int(rule), decides) for rule in rules) if ruleset.ordered else ()
-        taken = None if played is None else float(played[action])
-        found.append(ActionRegion(name, when, float(shares[action]), taken))
-    found.sort(key=lambda each: -each.share)
+        step_share = None if step_shares is None else float(step_shares[action])
+        regions.append(ActionRegion(name, when, float(shares[action]), step_share))
+    regions.sort(key=lambda region: -region.share)
     if shares[-1] > 0:
-        found.append(ActionRegion(NO_ACTION, ("no rule matches",), float(shares[-1])))
-    return ActionRegions(tuple(found), tuple(never), exact, of)
+        regions.append(ActionRegion(NO_ACTION, ("no rule matches",), float(shares[-1])))
+    return ActionRegions(tuple(regions), tuple(never), exact, of)
 
 
 def _when(ruleset: RuleSet, rule: int, decides: Mask) -> str:
     """Return the condition of a rule, and the earlier rules for other actions that come before it."""
-    before = [
+    earlier = [
         e + 1
         for e in np.flatnonzero(decides[:rule] & (ruleset.actions[:rule] != ruleset.actions[rule])).tolist()
         if _overlap(ruleset, e, rule)
     ]
     condition = ruleset.condition_in_words(rule)
     if not condition:
-        negated = _outside(ruleset, before[0] - 1) if len(before) == 1 and rule == before[0] else ""
+        negated = _outside(ruleset, earlier[0] - 1) if len(earlier) == 1 and rule == earlier[0] else ""
         return f"{negated or ('everywhere else' if rule else 'always')} (rule {rule + 1})"
-    numbers = " or ".join(filter(None, [", ".join(map(str, before[:-1])), *map(str, before[-1:])]))
-    unless = f", unless rule {numbers} matches" if before else ""
+    numbers = " or ".join(filter(None, [", ".join(map(str, earlier[:-1])), *map(str, earlier[-1:])]))
+    unless = f", unless rule {numbers} matches" if earlier else ""
     return f"{condition}{unless} (rule {rule + 1})"
 
 
 def _outside(ruleset: RuleSet, rule: int) -> str:
     """Return where a rule does not match, such as "x > 3 OR y < 2"; "" where that has no short words."""
-    parts = []
+    alternatives = []
     for feature, (low, high) in zip(ruleset.features, ruleset.bounds[rule].tolist(), strict=True):
         if low <= feature.low and high >= feature.high:
             continue
@@ -150,16 +151,16 @@ def _outside(ruleset: RuleSet, rule: int) -> str:
             return ""
         unit = f" {feature.unit}" if feature.unit else ""
         if low > feature.low:
-            parts.append(f"{feature.name} < {number_in_words(low)}{unit}")
+            alternatives.append(f"{feature.name} < {number_in_words(low)}{unit}")
         if high < feature.high:
-            parts.append(f"{feature.name} > {number_in_words(high)}{unit}")
-    return " OR ".join(parts)
+            alternatives.append(f"{feature.name} > {number_in_words(high)}{unit}")
+    return " OR ".join(alternatives)
 
 
 def _overlap(ruleset: RuleSet, first: int, second: int) -> bool:
     """Return whether two boxes may have a point in common; sums count as features of their own."""
-    parts, origins = ruleset.subset([first, second]).unwrapped()
-    return bool(is_box(shared(parts.bounds[origins == 0][:, None], parts.bounds[origins == 1])).any())
+    boxes, origins = ruleset.subset([first, second]).unwrapped()
+    return bool(is_box(shared(boxes.bounds[origins == 0][:, None], boxes.bounds[origins == 1])).any())
 
 
 def _deciding(ruleset: RuleSet) -> Mask:
@@ -175,10 +176,10 @@ def _shares(ruleset: RuleSet, task: Task | None) -> tuple[Floats, bool, str]:
     if scope is not None and scope.complete:
         return _counted(ruleset, ruleset.choose(scope.points)[0]), True, "decision states"
     if ruleset.ordered and not ruleset.terms:
-        own = [reach.share for reach in first_match(ruleset)]
-        known = [share for share in own if share is not None]
-        if len(known) == len(own):
-            shares = _by_action(ruleset, np.array(known))
+        rule_shares = [reach.share for reach in first_match(ruleset)]
+        known_shares = [share for share in rule_shares if share is not None]
+        if len(known_shares) == len(rule_shares):
+            shares = _by_action(ruleset, np.array(known_shares))
             return np.append(shares, max(0.0, 1.0 - float(shares.sum()))), True, "inputs"
     points = np.array([[float(f.low)] * DRAWN for f in ruleset.observed_features]).T
     for d, feature in enumerate(ruleset.observed_features):
@@ -189,9 +190,8 @@ def _shares(ruleset: RuleSet, task: Task | None) -> tuple[Floats, bool, str]:
     return _counted(ruleset, choose_at(ruleset, points)[0]), False, "inputs"
 
 
-def _counted(ruleset: RuleSet, chosen: Any) -> Floats:
+def _counted(ruleset: RuleSet, actions: NDArray[np.integer]) -> Floats:
     """Return the share of each action, and of none, among actions that were chosen."""
-    actions = np.asarray(chosen)
     places = np.where(actions < 0, len(ruleset.action_names), actions)
     shares: Floats = np.bincount(places, minlength=len(ruleset.action_names) + 1) / len(places)
     return shares

@@ -133,12 +133,12 @@ class Trace(Shown):
     @property
     def stretches(self) -> tuple[Stretch, ...]:
         """The steps in order, neighbours in which the same rule decides together; none without rules."""
-        found, first = [], 0
-        for rule, same in groupby(step.rule for step in self.steps if step.rule is not None):
-            length = len(list(same))
-            found.append(Stretch(first, first + length - 1, rule))
+        stretches, first = [], 0
+        for rule, group in groupby(step.rule for step in self.steps if step.rule is not None):
+            length = len(list(group))
+            stretches.append(Stretch(first, first + length - 1, rule))
             first += length
-        return tuple(found)
+        return tuple(stretches)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as plain data; steps, rules and episodes are numbered from 0."""
@@ -191,90 +191,109 @@ def trace(
         episode: replay this training episode, from 0, instead.
         max_steps: stop after this many steps; t_max where None.
     """
-    policy, own = with_task(policy, task)
-    limit = own.t_max if max_steps is None else whole_number("max_steps", max_steps, 0, own.t_max)
+    policy, task = with_task(policy, task)
+    limit = task.t_max if max_steps is None else whole_number("max_steps", max_steps, 0, task.t_max)
     seed = check_seed(seed)
     if start is not None and episode is not None:
         raise ParameterError("a training episode has its own start: give either start or episode.")
     if episode is not None:
-        episode = whole_number("episode", episode, 0, own.n_episodes - 1)
-    found, number = shared_simulator(own).one_episode(policy, seed, start, episode)
-    return trace_of(found, policy, own, episode, number, limit)
+        episode = whole_number("episode", episode, 0, task.n_episodes - 1)
+    trajectory, reset_seed = shared_simulator(task).one_episode(policy, seed, start, episode)
+    return trace_of(trajectory, policy, task, episode, reset_seed, limit)
 
 
 def trace_of(
-    found: Trajectory, policy: Any, task: Task, episode: int | None, seed: int | None, limit: int
+    trajectory: Trajectory, policy: Any, task: Task, episode: int | None, seed: int | None, limit: int
 ) -> Trace:
     """Return a trajectory as a trace of at most `limit` steps."""
     ruleset = getattr(policy, "ruleset", policy)
-    ruled = ruleset if isinstance(ruleset, RuleSet) else None
-    n = min(len(found.actions), limit)
-    rewards = found.rewards[:n]
+    rules = ruleset if isinstance(ruleset, RuleSet) else None
+    n = min(len(trajectory.actions), limit)
+    rewards = trajectory.rewards[:n]
     discounts = np.cumprod([1.0, *[task.gamma] * n])[:n]
     returns = np.cumsum(discounts * rewards).tolist()
-    rules = choose_at(ruled, found.points[:n])[1].tolist() if ruled is not None and n else [None] * n
-    words = cache(ruled.rule_in_words) if ruled is not None else str
-    seen = [values_by_name(task.features, point) for point in (*found.points[: n + 1], found.last)]
-    ending = ending_of(found, task, n)
+    deciders = choose_at(rules, trajectory.points[:n])[1].tolist() if rules is not None and n else [None] * n
+    words = cache(rules.rule_in_words) if rules is not None else str
+    observations = [
+        values_by_name(task.features, point) for point in (*trajectory.points[: n + 1], trajectory.last)
+    ]
+    ending = ending_of(trajectory, task, n)
     over = ending not in ("truncated", "stopped", "no rule")
     steps = tuple(
         Step(
             step=t,
-            features=seen[t],
+            features=observations[t],
             rule=rule,
             words="" if rule is None else words(rule),
-            action=task.action_names[found.actions[t]],
+            action=task.action_names[trajectory.actions[t]],
             reward=float(rewards[t]),
-            next_features=seen[t + 1],
+            next_features=observations[t + 1],
             return_so_far=returns[t],
             done=over and t == n - 1,
-            **_on_states(found, task, t),
+            **_on_states(trajectory, task, t),
         )
-        for t, rule in enumerate(rules)
+        for t, rule in enumerate(deciders)
     )
     total = returns[-1] if n else 0.0
-    said = ending_in_words(ending, steps, total, task.t_max)
+    ending_words = ending_in_words(ending, steps, total, task.t_max)
     slip = "slipped" if task.layout else "unlikely"
-    tested = () if ruled is None else ruled.tested
+    tested = () if rules is None else rules.tested
     named = tuple(feature for feature in task.features if feature.labels)
-    return Trace(task.name, episode, seen[0], steps, seen[n], ending, said, total, seed, slip, tested, named)
+    return Trace(
+        task.name,
+        episode,
+        observations[0],
+        steps,
+        observations[n],
+        ending,
+        ending_words,
+        total,
+        seed,
+        slip,
+        tested,
+        named,
+    )
 
 
-def _on_states(found: Trajectory, task: Task, t: int) -> dict[str, Any]:
+def _on_states(trajectory: Trajectory, task: Task, t: int) -> dict[str, Any]:
     """Return what is known of a step where states are listed."""
-    if found.states is None:
+    if trajectory.states is None:
         return {}
-    table, state, after = tabular(task, "a state"), int(found.states[t]), int(found.states[t + 1])
-    expected, likeliest = likeliest_next(table.next_state[state, found.actions[t]], table.probability)
-    slipped = None not in (expected, likeliest) and after not in (expected, likeliest)
-    return {"state": state, "next_state": after, "expected_next": expected, "slipped": slipped}
+    table, state, next_state = (
+        tabular(task, "a state"),
+        int(trajectory.states[t]),
+        int(trajectory.states[t + 1]),
+    )
+    expected, likeliest = likeliest_next(table.next_state[state, trajectory.actions[t]], table.probability)
+    slipped = None not in (expected, likeliest) and next_state not in (expected, likeliest)
+    return {"state": state, "next_state": next_state, "expected_next": expected, "slipped": slipped}
 
 
-def ending_of(found: Trajectory, task: Task, steps: int) -> Ending:
+def ending_of(trajectory: Trajectory, task: Task, steps: int) -> Ending:
     """Return how an episode ended, or that it was stopped before."""
-    if steps < len(found.actions):
+    if steps < len(trajectory.actions):
         return "stopped"
-    if found.ending in (TRUNCATED, NO_RULE):
-        return "truncated" if found.ending == TRUNCATED else "no rule"
-    if found.states is None:
+    if trajectory.ending in (TRUNCATED, NO_RULE):
+        return "truncated" if trajectory.ending == TRUNCATED else "no rule"
+    if trajectory.states is None:
         return "terminated"
     letters = "".join(task.layout or ())
-    letter = letters[found.states[-1]] if len(letters) == tabular(task, "a map").n_states else ""
+    letter = letters[trajectory.states[-1]] if len(letters) == tabular(task, "a map").n_states else ""
     return "goal" if letter == "G" else "hole" if letter == "H" else "ended"
 
 
 def ending_in_words(ending: Ending, steps: tuple[Step, ...], total: float, t_max: int) -> str:
     """Return how an episode ended as a sentence."""
-    reached = f"truncated, t_max = {t_max:,} is reached"
-    said = {
+    at_limit = f"truncated, t_max = {t_max:,} is reached"
+    phrases = {
         **ENDINGS,
         "ended": f"ended with reward {steps[-1].reward:g}" if steps else "",
         "terminated": "the environment ended the episode",
-        "truncated": reached if len(steps) >= t_max else "truncated by the environment",
+        "truncated": at_limit if len(steps) >= t_max else "truncated by the environment",
         "stopped": "stopped, the episode goes on",
         "no rule": "no rule matches, nothing can be done",
     }
-    return f"After {plural(len(steps), 'step')}: {said[ending]}; return {total:.4g}."
+    return f"After {plural(len(steps), 'step')}: {phrases[ending]}; return {total:.4g}."
 
 
 def likeliest_next(following: NDArray[np.int32], probability: Floats) -> tuple[int | None, int | None]:

@@ -87,15 +87,18 @@ def step_rows(
         return fitting_rows(rows, "r" * (len(names) + 1) + align, width)
     rows = [["step", "state", *header]]
     shown = [in_words({name: step.features[name] for name in names}, (), named) for step in steps]
-    rows += [[str(s.step + 1), own, *tail] for s, own, tail in zip(steps, shown, tails, strict=True)]
+    rows += [
+        [str(s.step + 1), state_words, *tail]
+        for s, state_words, tail in zip(steps, shown, tails, strict=True)
+    ]
     return fitting_rows(rows, "rl" + align, width)
 
 
 def runs_of(steps: Sequence[Step]) -> list[Sequence[Step]]:
     """Return the steps in order; two or more steps that repeat the step before them form one run."""
     runs: list[Sequence[Step]] = []
-    for _, same in groupby(steps, lambda step: replace(step, step=0, return_so_far=0.0)):
-        first, *again = same
+    for _, group in groupby(steps, lambda step: replace(step, step=0, return_so_far=0.0)):
+        first, *again = group
         runs += [[first], again] if len(again) > 1 else [[step] for step in (first, *again)]
     return runs
 
@@ -112,19 +115,19 @@ def in_words(
     return values_in_words(words, tested)
 
 
-def _summary(trace: Trace, width: int, when: bool) -> Iterator[str]:
+def _summary(trace: Trace, width: int, with_stretches: bool) -> Iterator[str]:
     """Yield how often each rule decided and, where `when` is set, when."""
     rules = [step.rule for step in trace.steps if step.rule is not None]
     words = {step.rule: step.words for step in trace.steps}
     yield "\nHow often each rule decided:"
     for rule, count in Counter(rules).most_common():
-        said = f"{plural(count, 'step')} ({percent(count / len(trace.steps))})"
-        first, *more = folded(f"{said}: rule {rule + 1}. {words[rule]}", width - 4)
+        frequency = f"{plural(count, 'step')} ({percent(count / len(trace.steps))})"
+        first, *more = folded(f"{frequency}: rule {rule + 1}. {words[rule]}", width - 4)
         yield "\n".join([f"  {first}", *(f"    {line}" for line in more)])
-    if not when:
+    if not with_stretches:
         return
-    said_when = [str(stretch) for stretch in trace.stretches]
-    left_out = len(said_when) - STRETCHES_FIRST - STRETCHES_LAST
+    stretches = [str(stretch) for stretch in trace.stretches]
+    left_out = len(stretches) - STRETCHES_FIRST - STRETCHES_LAST
     if left_out > 1:
-        said_when[STRETCHES_FIRST:-STRETCHES_LAST] = [f"… {left_out:,} more stretches …"]
-    yield prose(f"When: {', '.join(said_when)}.", width)
+        stretches[STRETCHES_FIRST:-STRETCHES_LAST] = [f"… {left_out:,} more stretches …"]
+    yield prose(f"When: {', '.join(stretches)}.", width)

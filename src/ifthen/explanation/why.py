@@ -58,7 +58,7 @@ class Standing:
     words: str = ""
 
 
-class Ground:
+class StatesByFeatures:
     """The states of a task by their features.
 
     Args:
@@ -76,27 +76,27 @@ class Ground:
         states = self.decision.get(point, [])
         if not states:
             return Standing(asked=False, place=self.place(point))
-        best = value_iteration(self.task)
-        optimal = best.optimal_actions[states]
+        solution = value_iteration(self.task)
+        optimal = solution.optimal_actions[states]
         shared = [self.task.action_names[a] for a in np.flatnonzero(optimal.all(axis=0)).tolist()]
         names = tuple(shared) if (optimal == optimal[0]).all() else ()
         if action < 0:
-            words = f"Optimal would be {_either(names)}{self._left}." if names else ""
+            words = f"Optimal would be {_either(names)}{self._steps_left}." if names else ""
             return Standing(best=names, words=words)
-        good = optimal[:, action]
+        is_optimal = optimal[:, action]
         if len(states) > 1:  # they look the same, but their values can differ
-            alike = f"{good.sum()} of the {len(states)} states that look like this"
-            words = f"It is optimal in {alike}{self._left}."
-            return Standing(best=names, optimal=bool(good.all()), words=words)
-        if good[0]:
-            return Standing(best=names, optimal=True, loss=0.0, words=f"It is optimal{self._left}.")
+            alike = f"{is_optimal.sum()} of the {len(states)} states that look like this"
+            words = f"It is optimal in {alike}{self._steps_left}."
+            return Standing(best=names, optimal=bool(is_optimal.all()), words=words)
+        if is_optimal[0]:
+            return Standing(best=names, optimal=True, loss=0.0, words=f"It is optimal{self._steps_left}.")
         (state,) = states
-        loss = float(best.values[state] - best.action_values[state, action])
-        words = f"It is not optimal: {_either(names)} would be worth {loss:.3g} more{self._left}."
+        loss = float(solution.values[state] - solution.action_values[state, action])
+        words = f"It is not optimal: {_either(names)} would be worth {loss:.3g} more{self._steps_left}."
         return Standing(best=names, optimal=False, loss=loss, words=words)
 
     @property
-    def _left(self) -> str:
+    def _steps_left(self) -> str:
         """What values are of where they depend on the steps that are left."""
         return f" with all {self.task.t_max:,} steps left" if self.task.gamma == 1 else ""
 
@@ -207,15 +207,15 @@ class Explanation(Shown):
         }
 
     def __str__(self) -> str:
-        at = values_in_words(self.shown, self.ruleset.tested)
+        state_words = values_in_words(self.shown, self.ruleset.tested)
         if not self.asked:
-            lines = [f"At {at} is {self.standing.place}: the policy is never asked there."]
-            done = "do nothing" if self.rule is None else f"say {self.action}"
-            lines.append(f"Its rules would {done}: {self.reason}.")
+            lines = [f"At {state_words} is {self.standing.place}: the policy is never asked there."]
+            would_do = "do nothing" if self.rule is None else f"say {self.action}"
+            lines.append(f"Its rules would {would_do}: {self.reason}.")
         elif self.rule is None:
-            lines = [f"At {at} nothing is done: {self.reason}."]
+            lines = [f"At {state_words} nothing is done: {self.reason}."]
         else:
-            lines = [f"At {at} the action is {self.action}: {self.reason}."]
+            lines = [f"At {state_words} the action is {self.action}: {self.reason}."]
         lines += [] if self.rule is None else [f"  {_numbered(self)}"]
         lines += [f"  {words}" for words in self.terms_in_words]
         lines += [self.standing.words] if self.standing.words else []
@@ -228,30 +228,32 @@ class Explanation(Shown):
 
     def shown_parts(self) -> list[Part]:
         """Return what is done and why, the rules that match, and what would change it."""
-        first, *_ = str(self).splitlines()
-        asked = [] if self.asked else [str(self).splitlines()[1]]
+        headline, *_ = str(self).splitlines()
+        not_asked = [] if self.asked else [str(self).splitlines()[1]]
         decides = [] if self.rule is None else [(str(self.rule + 1), self.words, "decides")]
         lost = [(str(lost.rule + 1), lost.words, lost.why) for lost in self.others]
         rules = TextTable("", ("#", "rule that matches", ""), (*decides, *lost))
         words = [self.standing.words] if self.standing.words else []
         change = " ".join(line.strip() for line in self._counterfactual_lines())
-        return [first, *asked, *([rules] if rules.rows else []), *words, change]
+        return [headline, *not_asked, *([rules] if rules.rows else []), *words, change]
 
     def _counterfactual_lines(self) -> list[str]:
-        there = self.counterfactual
-        if there is None:
+        changed = self.counterfactual
+        if changed is None:
             return [f"What would change it: {self.counterfactual_note}."]
         changes = " and ".join(
-            f"{f.name} = {changed_value(f, *there.changes[f.name])} instead of {self.shown[f.name]}"
+            f"{f.name} = {changed_value(f, *changed.changes[f.name])} instead of {self.shown[f.name]}"
             for f in self.ruleset.observed_features
-            if f.name in there.changes
+            if f.name in changed.changes
         )
-        then = "no rule would match" if there.rule is None else f"the action would be {there.action}"
-        near = "right at the edge" if there.distance < EDGE else f"distance {there.distance:.3g}"
-        near += f"; {self.counterfactual_note}" if self.counterfactual_note else ""
-        lines = [f"What would change it: with {changes}, {then} ({near})."]
-        if there.rule is not None:
-            lines.append(f"  {there.rule + 1}. {there.words}")
+        outcome = "no rule would match" if changed.rule is None else f"the action would be {changed.action}"
+        distance_words = (
+            "right at the edge" if changed.distance < EDGE else f"distance {changed.distance:.3g}"
+        )
+        distance_words += f"; {self.counterfactual_note}" if self.counterfactual_note else ""
+        lines = [f"What would change it: with {changes}, {outcome} ({distance_words})."]
+        if changed.rule is not None:
+            lines.append(f"  {changed.rule + 1}. {changed.words}")
         return lines
 
 
@@ -270,9 +272,9 @@ def explain(
     """
     rules, task = policy_and_task(policy, task)
     if policy is not rules:
-        own: Task = policy.task
-        if not (isinstance(observation, Mapping) and own.takes_names(observation)):
-            observation = own.points_of(observation)
+        system_task: Task = policy.task
+        if not (isinstance(observation, Mapping) and system_task.takes_names(observation)):
+            observation = system_task.points_of(observation)
     if isinstance(observation, Mapping):
         names = [f.name for f in rules.observed_features]
         for name in observation:
@@ -297,27 +299,29 @@ def explain_all(policy: Any, points: ArrayLike, task: Task | None = None) -> lis
     """
     rules = ruleset_of(policy)
     batch = checked_points(rules, points)
-    given = np.atleast_2d(np.asarray(points, dtype=np.float64)) + 0.0
+    unclipped = np.atleast_2d(np.asarray(points, dtype=np.float64)) + 0.0
     table, states = table_of(rules, task), listed(rules, task, LISTED)
-    ground = None if table is None else Ground(table)
-    name = "states" if ground is None else f"decision states of {ground.task.name}"
+    states_by_features = None if table is None else StatesByFeatures(table)
+    name = "states" if states_by_features is None else f"decision states of {states_by_features.task.name}"
     explanations = []
-    for point, said in zip(batch, given.tolist(), strict=True):
-        found, values = rules.comparison(point), point.tolist()
-        action = NULL_ACTION if found is None else int(rules.actions[found.rule])
-        other, note = counterfactual(rules, values, action, states, name)
+    for point, unclipped_point in zip(batch, unclipped.tolist(), strict=True):
+        comparison, values = rules.comparison(point), point.tolist()
+        action = NULL_ACTION if comparison is None else int(rules.actions[comparison.rule])
+        changed, note = counterfactual(rules, values, action, states, name)
         explanations.append(
             Explanation(
                 ruleset=rules,
                 observation=values_by_name(rules.observed_features, values),
-                rule=None if found is None else found.rule,
-                reason="no rule matches" if found is None else found.reason,
-                others=() if found is None else found.others,
-                scores={} if found is None else found.scores,
-                counterfactual=other,
+                rule=None if comparison is None else comparison.rule,
+                reason="no rule matches" if comparison is None else comparison.reason,
+                others=() if comparison is None else comparison.others,
+                scores={} if comparison is None else comparison.scores,
+                counterfactual=changed,
                 counterfactual_note=note,
-                standing=Standing() if ground is None else ground.standing(tuple(values), action),
-                shown=shown_values(rules, values, said),
+                standing=Standing()
+                if states_by_features is None
+                else states_by_features.standing(tuple(values), action),
+                shown=shown_values(rules, values, unclipped_point),
             )
         )
     return explanations
@@ -339,20 +343,20 @@ def _numbered(rule: Explanation | Lost) -> str:
     return f"{(rule.rule or 0) + 1}. {rule.words}"
 
 
-def shown_values(ruleset: RuleSet, point: Sequence[float], given: Sequence[float]) -> dict[str, str]:
+def shown_values(ruleset: RuleSet, point: Sequence[float], unclipped: Sequence[float]) -> dict[str, str]:
     """Return an observation as it is printed, with as few digits as no rule can tell from it.
 
     Args:
         ruleset: the rules.
         point: the observation as it counts, `(features,)`.
-        given: the same before it was clipped to the features' ranges.
+        unclipped: the same before it was clipped to the features' ranges.
     """
     shown = {}
-    for d, (feature, value, said) in enumerate(zip(ruleset.observed_features, point, given, strict=True)):
+    for d, (feature, value, raw) in enumerate(zip(ruleset.observed_features, point, unclipped, strict=True)):
         ends = np.append(np.unique(ruleset.bounds[:, d]), [feature.low, feature.high])
-        counts = "" if said == value else f" (counts as {feature.value_in_words(value)})"
+        counts = "" if raw == value else f" (counts as {feature.value_in_words(value)})"
         number = (
-            feature.value_in_words(said) if feature.labels else _with_unit(feature, short_number(said, ends))
+            feature.value_in_words(raw) if feature.labels else _with_unit(feature, short_number(raw, ends))
         )
         shown[feature.name] = number + counts
     return shown

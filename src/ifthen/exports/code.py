@@ -39,7 +39,7 @@ from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.term import formula
 from ifthen.tasks.task import Task
 
-OWN = "FEATURES ACTIONS action policy best top score sums totals number len range"
+RESERVED = "FEATURES ACTIONS action policy best top score sums totals number len range"
 """Names that the module itself uses."""
 FEW_DIGITS = 9
 """A decimal number of this many digits or fewer is easier to read than a hexadecimal one."""
@@ -67,9 +67,9 @@ class Language:
         actions: what stands for each action.
     """
 
-    both: ClassVar[str]
+    conjunction: ClassVar[str]
     """Stands between two tests that must both hold."""
-    either: ClassVar[str]
+    disjunction: ClassVar[str]
     """Stands between two tests one of which must hold."""
     equal: ClassVar[str]
     """A test, of `{value}` and `{low}`."""
@@ -107,12 +107,12 @@ class Language:
 
     def in_ranges(self) -> str:
         """Return the test that every observed value lies in its feature's range."""
-        return self.both.join(map(self.in_range, range(len(self.ruleset.observed_features))))
+        return self.conjunction.join(map(self.in_range, range(len(self.ruleset.observed_features))))
 
     def sum(self, term: Feature) -> str:
         """Return what a term adds up, in our order."""
-        own = {f.name: value for f, value in zip(self.ruleset.features, self.values, strict=False)}
-        return formula(term, " * ", "-", own.__getitem__, self.number)
+        value_of = {f.name: value for f, value in zip(self.ruleset.features, self.values, strict=False)}
+        return formula(term, " * ", "-", value_of.__getitem__, self.number)
 
     def in_range(self, d: int) -> str:
         """Return the test that feature d lies in its range."""
@@ -128,12 +128,12 @@ class Language:
         for d, feature in enumerate(self.ruleset.features):
             low, high = (int(n) if feature.is_integer else n for n in self.ruleset.bounds[rule, d].tolist())
             if low > high:
-                tests.append(f"({self.test(d, low, None)}{self.either}{self.test(d, None, high)})")
+                tests.append(f"({self.test(d, low, None)}{self.disjunction}{self.test(d, None, high)})")
             elif low > feature.low or high < feature.high:
                 ends = (low if low > feature.low else None, high if high < feature.high else None)
                 exact = low == high and (not feature.clips or None not in ends)  # beyond an end is as at it
                 tests.append(self.test(d, low, high) if exact else self.test(d, *ends))
-        return self.both.join(tests)
+        return self.conjunction.join(tests)
 
     def choice(self) -> list[str]:
         """Return the lines that choose an action."""
@@ -147,12 +147,12 @@ class Language:
             if scoring is not None:
                 fields["score"] = self._score(r)
                 fields["vote"] = "" if scoring.votes is None else self.number(float(scoring.votes[r]))
-            own, condition = [line.format(**fields) for line in way.rule], self.condition(r)
+            rule_lines, condition = [line.format(**fields) for line in way.rule], self.condition(r)
             words = f"{r + 1}. {self.ruleset.rule_in_words(r)}".replace("≤", "<=").replace("≥", ">=")
             lines.append(self.comment.format(one_line(words)))
             if not condition and scoring is None and r == len(self.ruleset) - 1:
-                return [*lines, *own]
-            lines += self.block(condition, own)
+                return [*lines, *rule_lines]
+            lines += self.block(condition, rule_lines)
         return [*lines, *way.after]
 
     def _score(self, rule: int) -> str:
@@ -162,15 +162,15 @@ class Language:
         slopes = zip(scoring.slopes[rule].tolist() if not scoring.adds else (), self.values, strict=False)
         terms = [self.number(float(scoring.constants[rule]))]
         terms += [f"{self.number(slope)} * {value}" for slope, value in slopes]
-        less = float(scoring.deductions[rule])
-        return " + ".join(terms) + (f" - {self.number(less)}" if less else "")
+        deduction = float(scoring.deductions[rule])
+        return " + ".join(terms) + (f" - {self.number(deduction)}" if deduction else "")
 
 
 class Python(Language):
     """Python, with one argument for each feature."""
 
     counted = "totals[{action}] = 1.0"
-    both, either = " and ", " or "
+    conjunction, disjunction = " and ", " or "
     equal, between = "{value} == {low}", "{low} <= {value} <= {high}"
     comment = "# {}"
     first = Way((), ("return {action}  # {name}",), ("return None",))
@@ -202,7 +202,7 @@ class Python(Language):
 
 def to_python(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return the module's source."""
-    names = identifiers([f.name for f in ruleset.features], "feature", (*OWN.split(), *keyword.kwlist))
+    names = identifiers([f.name for f in ruleset.features], "feature", (*RESERVED.split(), *keyword.kwlist))
     observed = names[: len(ruleset.observed_features)]
     code = Python(ruleset, names, [str(a) for a in range(len(ruleset.action_names))])
     clipped = [
@@ -228,7 +228,7 @@ class C(Language):
     """C99, with an array of doubles for the features and an enum for the actions."""
 
     counted = "totals[{action}] = 1.0;"
-    both, either = " && ", " || "
+    conjunction, disjunction = " && ", " || "
     equal, between = "{value} == {low}", "{value} >= {low} && {value} <= {high}"
     comment = "/* {} */"
     first = Way((), ("return {action};",), ("return IFTHEN_NONE;",))
@@ -273,8 +273,10 @@ class C(Language):
 def to_c(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return the file's text."""
     capitals = [name.upper() for name in ruleset.action_names]
-    own = identifiers(capitals, "ACTION", ("NONE", "FEATURES", "ACTIONS"))  # different also in capitals
-    enum = [f"IFTHEN_{name}" for name in own]
+    identifiers_of_actions = identifiers(
+        capitals, "ACTION", ("NONE", "FEATURES", "ACTIONS")
+    )  # different also in capitals
+    enum = [f"IFTHEN_{name}" for name in identifiers_of_actions]
     observed = ruleset.observed_features
     idle = idle_features(ruleset)
     values = [f"given[{d}]" if d in idle else f"s[{d}]" for d in range(len(observed))]
@@ -311,8 +313,8 @@ def _clipped(code: C) -> list[str]:
     for d, feature in enumerate(code.ruleset.observed_features):
         if d in code.idle:
             continue
-        low, high, given = code.number(feature.low), code.number(feature.high), f"given[{d}]"
-        value = f"{given} < {low} ? {low} : {given} > {high} ? {high} : {given}" if feature.clips else given
+        low, high, raw = code.number(feature.low), code.number(feature.high), f"given[{d}]"
+        value = f"{raw} < {low} ? {low} : {raw} > {high} ? {high} : {raw}" if feature.clips else raw
         lines.append(f"s[{d}] = {value};")
     return lines
 
@@ -320,13 +322,13 @@ def _clipped(code: C) -> list[str]:
 class SQL(Language):
     """Standard SQL, with one column for each feature."""
 
-    both, either = " AND ", " OR "
+    conjunction, disjunction = " AND ", " OR "
     equal, between = "{value} = {low}", "{value} BETWEEN {low} AND {high}"
 
     def number(self, number: float, feature: int | None = None) -> str:
         """Return a number of a feature as an expression that every database computes exactly."""
-        whole = feature is not None and self.ruleset.features[feature].is_integer
-        return number_in_words(number) if whole else number_literal(float(number))
+        is_integer = feature is not None and self.ruleset.features[feature].is_integer
+        return number_in_words(number) if is_integer else number_literal(float(number))
 
     def in_range(self, d: int) -> str:
         """Return the test that feature d lies in its range; any value passes where the feature clips."""
@@ -335,16 +337,18 @@ class SQL(Language):
 
     def sum(self, term: Feature) -> str:
         """Return what a term adds up, in doubles, with parentheses that leave no other order."""
-        parts, sizes = [], dict(term.of)
+        products, coefficients = [], dict(term.of)
         for d, feature in enumerate(self.ruleset.observed_features):
-            if feature.name in sizes:
+            if feature.name in coefficients:
                 value, low, high = self.values[d], self.number(feature.low, d), self.number(feature.high, d)
                 if feature.clips:
                     ends = f"WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high}"
                     value = f"CASE {ends} ELSE {value} END"
-                size = self.number(sizes[feature.name])
-                parts.append(f"CAST({size} AS DOUBLE PRECISION) * CAST({value} AS DOUBLE PRECISION)")
-        return reduce(lambda before, part: f"({before}) + ({part})", parts)
+                coefficient = self.number(coefficients[feature.name])
+                products.append(
+                    f"CAST({coefficient} AS DOUBLE PRECISION) * CAST({value} AS DOUBLE PRECISION)"
+                )
+        return reduce(lambda total, product: f"({total}) + ({product})", products)
 
 
 def to_sql(ruleset: RuleSet, task: Task | None = None) -> str:

@@ -26,8 +26,8 @@ def to_json(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return the ruleset's plain data as JSON, with what the task is called where one is given."""
     data = ruleset.to_dict()
     head = {name: data.pop(name) for name in ("format", "version")}
-    named = {} if task is None else {"task": written_name(task)}
-    return json.dumps({**head, **named, **data}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    task_entry = {} if task is None else {"task": written_name(task)}
+    return json.dumps({**head, **task_entry, **data}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def to_text(ruleset: RuleSet, task: Task | None = None) -> str:
@@ -47,10 +47,10 @@ def to_csv(ruleset: RuleSet, task: Task | None = None) -> str:
 
     Of many features, those that rules test have columns.
     """
-    learnt: dict[str, list[float]] = {}
+    extras: dict[str, list[float]] = {}
     for name, column in ruleset.extra_columns().items():  # weights are numbered from 0, that of x0
         names = [name] if column.ndim == 1 else [f"{name}_{i}" for i in range(column.shape[1])]
-        learnt |= dict(zip(names, column.reshape(len(column), -1).T.tolist(), strict=True))
+        extras |= dict(zip(names, column.reshape(len(column), -1).T.tolist(), strict=True))
     columns = shown_columns(ruleset)
     features = [ruleset.features[d] for d in columns]
     names = [f"{f.name} = {formula(f)}" if has_own_name(f) else f.name for f in features]
@@ -58,9 +58,9 @@ def to_csv(ruleset: RuleSet, task: Task | None = None) -> str:
     rows = []
     for r in range(len(ruleset)):
         ends = map(number_in_words, ruleset.bounds[r, columns].ravel().tolist())
-        numbers = (number_in_words(column[r]) for column in learnt.values())
+        numbers = (number_in_words(column[r]) for column in extras.values())
         rows.append((str(r + 1), *ends, ruleset.action_of(r), *numbers))
-    return TextTable("", ("rule", *bounds, "action", *learnt), tuple(rows)).to_csv()
+    return TextTable("", ("rule", *bounds, "action", *extras), tuple(rows)).to_csv()
 
 
 def to_markdown(ruleset: RuleSet, task: Task | None = None) -> str:

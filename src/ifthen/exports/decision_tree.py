@@ -129,8 +129,8 @@ def decision_tree(ruleset: RuleSet, task: Task | None = None) -> DecisionTree:
     if points is not None:
         # Each value is a stretch of its own, cut half-way between neighbours.
         values = [np.unique(column) for column in points.T]
-        between = [np.floor((own[:-1] + own[1:]) / 2).tolist() for own in values]
-        axes = [Axis(own, tuple(map(Cut, cuts))) for own, cuts in zip(values, between, strict=True)]
+        midpoints = [np.floor((column[:-1] + column[1:]) / 2).tolist() for column in values]
+        axes = [Axis(column, tuple(map(Cut, cuts))) for column, cuts in zip(values, midpoints, strict=True)]
     else:
         if not ruleset.ordered:
             raise RuleError(
@@ -140,18 +140,22 @@ def decision_tree(ruleset: RuleSet, task: Task | None = None) -> DecisionTree:
         ruleset = terms_as_features(ruleset).unwrapped()[0]
         axes = [_edge_axis(f, ruleset.bounds[:, d]) for d, f in enumerate(ruleset.features)]
         if np.prod([float(len(axis.values)) for axis in axes]) <= CELL_LIMIT:
-            cut = [d for d, axis in enumerate(axes) if len(axis.values) > 1]
-            sides = np.meshgrid(*(axes[d].values for d in cut), indexing="ij")
-            cells = np.stack(sides, axis=-1).reshape(-1, len(cut)) if cut else np.zeros((1, 0))
+            split_features = [d for d, axis in enumerate(axes) if len(axis.values) > 1]
+            sides = np.meshgrid(*(axes[d].values for d in split_features), indexing="ij")
+            cells = (
+                np.stack(sides, axis=-1).reshape(-1, len(split_features))
+                if split_features
+                else np.zeros((1, 0))
+            )
             points = np.tile([axis.values[0] for axis in axes], (len(cells), 1))
-            points[:, cut] = cells
+            points[:, split_features] = cells
     grower = _Grower(axes)
     try:
         if points is None:
             root = grower.by_rules(ruleset)
         else:
-            own = [np.searchsorted(axis.values, points[:, d]) for d, axis in enumerate(axes)]
-            root = grower.by_cells(np.column_stack(own), ruleset.choose(points)[0])
+            stretches = [np.searchsorted(axis.values, points[:, d]) for d, axis in enumerate(axes)]
+            root = grower.by_cells(np.column_stack(stretches), ruleset.choose(points)[0])
     except RecursionError:
         raise _unreadable() from None
     return DecisionTree(root, ruleset.features, ruleset.action_names)
@@ -171,15 +175,15 @@ def terms_as_features(ruleset: RuleSet) -> RuleSet:
 def _edge_axis(feature: Feature, intervals: NDArray[Any]) -> Axis:
     """Return the stretches between the ends of intervals `(n, 2)`: rules tell no values inside one apart."""
     pairs = intervals.astype(np.float64).tolist()
-    places = {Cut(high) for _, high in pairs}
-    places |= {Cut(low - 1) if feature.is_integer else Cut(low, before=True) for low, _ in pairs}
+    positions = {Cut(high) for _, high in pairs}
+    positions |= {Cut(low - 1) if feature.is_integer else Cut(low, before=True) for low, _ in pairs}
     values, cuts = [float(feature.low)], []
-    for cut in sorted(places, key=lambda cut: (cut.value, not cut.before)):
+    for cut in sorted(positions, key=lambda cut: (cut.value, not cut.before)):
         follows = cut.value + 1 if feature.is_integer else float(np.nextafter(cut.value, np.inf))
-        first = cut.value if cut.before else follows
+        next_value = cut.value if cut.before else follows
         # Otherwise no number lies on one of its sides, or it cuts nothing new.
-        if values[-1] < first <= feature.high:
-            values.append(first)
+        if values[-1] < next_value <= feature.high:
+            values.append(next_value)
             cuts.append(cut)
     return Axis(np.array(values), tuple(cuts))
 
@@ -208,15 +212,15 @@ class _Grower:
         if (actions == actions[0]).all():
             return self._leaf(int(actions[0]))
         best = min(
-            (impurity, -balance, d, at)
+            (impurity, -balance, d, stretch)
             for d in range(cells.shape[1])
-            for impurity, balance, at in _cuts_between(cells[:, d], actions)
+            for impurity, balance, stretch in _cuts_between(cells[:, d], actions)
         )
-        d, at = best[2:]
-        low = cells[:, d] <= at
+        d, stretch = best[2:]
+        low = cells[:, d] <= stretch
         return Split(
             d,
-            self._axes[d].cuts[at],
+            self._axes[d].cuts[stretch],
             self.by_cells(cells[low], actions[low]),
             self.by_cells(cells[~low], actions[~low]),
         )
@@ -235,25 +239,25 @@ class _Grower:
 
         Cutting along an edge of the first rule that is left decides the region a little further each time.
         """
-        alive = _reaching(region, spans)
-        if not len(alive):
+        reaching = _reaching(region, spans)
+        if not len(reaching):
             return self._leaf(NULL_ACTION)
-        spans, actions = spans[alive], actions[alive]
-        first = spans[0]
+        spans, actions = spans[reaching], actions[reaching]
+        first_rule = spans[0]
         options = []
         for d, (low, high) in enumerate(region.tolist()):
-            for at in (int(first[d, 0]) - 1, int(first[d, 1])):
-                if low <= at < high:
-                    sides = [len(_reaching(side, spans)) for side in _sides(region, d, at)]
-                    options.append((sum(sides), max(sides), d, at))
+            for stretch in (int(first_rule[d, 0]) - 1, int(first_rule[d, 1])):
+                if low <= stretch < high:
+                    sides = [len(_reaching(side, spans)) for side in _sides(region, d, stretch)]
+                    options.append((sum(sides), max(sides), d, stretch))
         if not options:
             return self._leaf(int(actions[0]))
-        _, _, d, at = min(options)
-        yes, no = (self._in_region(side, spans, actions) for side in _sides(region, d, at))
+        _, _, d, stretch = min(options)
+        yes, no = (self._in_region(side, spans, actions) for side in _sides(region, d, stretch))
         if isinstance(yes, int) and yes == no:
             self._leaves -= 1
             return yes
-        return Split(d, self._axes[d].cuts[at], yes, no)
+        return Split(d, self._axes[d].cuts[stretch], yes, no)
 
 
 def _cuts_between(column: NDArray[np.int64], actions: NDArray[np.int64]) -> list[tuple[float, int, int]]:
@@ -269,10 +273,10 @@ def _cuts_between(column: NDArray[np.int64], actions: NDArray[np.int64]) -> list
     return list(zip(np.atleast_1d(impurity).tolist(), balance.tolist(), values[:-1].tolist(), strict=True))
 
 
-def _sides(region: NDArray[np.int64], d: int, at: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _sides(region: NDArray[np.int64], d: int, stretch: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the two parts of a region cut after stretch `at` of feature d."""
     low, high = region.copy(), region.copy()
-    low[d, 1], high[d, 0] = at, at + 1
+    low[d, 1], high[d, 0] = stretch, stretch + 1
     return low, high
 
 
@@ -307,11 +311,11 @@ def _drawn(template: str, ruleset: RuleSet, task: Task | None, label: Callable[[
     edges: list[tuple[int, int, str]] = []
     pending: list[tuple[Node, int, str]] = [(tree.root, -1, "")]
     while pending:
-        node, parent, word = pending.pop()
+        node, parent, answer = pending.pop()
         number = len(nodes)
         nodes.append((label(" ".join(tree.in_words(node).splitlines())), isinstance(node, int)))
         if parent >= 0:
-            edges.append((parent, number, word))
+            edges.append((parent, number, answer))
         if isinstance(node, Split):
             pending += [(node.no, number, "no"), (node.yes, number, "yes")]
     form = f"decision tree of {plural(len(edges) // 2, 'question')}"

@@ -93,8 +93,8 @@ def _document(rules: RuleSet, policy: str, rows: list[Row], order: Sequence[int]
     if rules.terms:
         about += ". Engines add terms in decimal numbers: equal but for rounding at the ends of intervals"
     actions = [_feel_text(name) for name in rules.action_names]
-    others = len(names) - sum(d < len(names) for d in columns)
-    about += f"; and {plural(others, 'other feature')} that no rule tests" if others else ""
+    n_untested = len(names) - sum(d < len(names) for d in columns)
+    about += f"; and {plural(n_untested, 'other feature')} that no rule tests" if n_untested else ""
     return rendered(
         "policy.dmn.j2",
         namespace=NAMESPACE,
@@ -121,13 +121,13 @@ def _document(rules: RuleSet, policy: str, rows: list[Row], order: Sequence[int]
 
 def _feel_sum(term: Feature, observed: Sequence[Feature], names: Sequence[str]) -> str:
     """Return what a term adds up, from values that are clipped where features clip."""
-    parts = []
+    products = []
     for feature, name in zip(observed, names, strict=True):
         if feature.name in dict(term.of):
             ends = _feel_number(feature.low), _feel_number(feature.high)
             value = f"min(max({name}, {ends[0]}), {ends[1]})" if feature.clips else name
-            parts.append(f"{_feel_number(dict(term.of)[feature.name])} * {value}")
-    return " + ".join(parts)
+            products.append(f"{_feel_number(dict(term.of)[feature.name])} * {value}")
+    return " + ".join(products)
 
 
 def _unary_test(feature: Feature, span: Interval) -> str:
@@ -140,8 +140,8 @@ def _unary_test(feature: Feature, span: Interval) -> str:
         return f"{'>' if span.low_open else '>='} {_feel_number(span.low)}"
     if span.low == span.high:
         return _feel_number(span.low)
-    left, right = "(" if span.low_open else "[", ")" if span.high_open else "]"
-    return f"{left}{_feel_number(span.low)}..{_feel_number(span.high)}{right}"
+    opening, closing = "(" if span.low_open else "[", ")" if span.high_open else "]"
+    return f"{opening}{_feel_number(span.low)}..{_feel_number(span.high)}{closing}"
 
 
 def _feel_number(number: float) -> str:

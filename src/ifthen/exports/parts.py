@@ -26,24 +26,24 @@ PLAIN = str.maketrans({"≤": "<=", "≥": ">=", "·": "*", "−": "-", "–": "
 
 def identifiers(names: Sequence[str], fallback: str, reserved: Collection[str] = ()) -> list[str]:
     """Return identifiers for names: valid in most languages, all different, similar to the names."""
-    taken: list[str] = []
+    chosen: list[str] = []
     for number, name in enumerate(names, start=1):
         ascii_name = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-        plain = re.sub(r"\W+", "_", ascii_name, flags=re.ASCII).strip("_")[:60]
-        if not plain or plain[0].isdigit():
-            plain = f"{fallback}_{plain or number}"
-        candidate, copy = plain, 1
-        while candidate in taken or candidate in reserved:
-            copy += 1
-            candidate = f"{plain}_{copy}"
-        taken.append(candidate)
-    return taken
+        base = re.sub(r"\W+", "_", ascii_name, flags=re.ASCII).strip("_")[:60]
+        if not base or base[0].isdigit():
+            base = f"{fallback}_{base or number}"
+        candidate, suffix = base, 1
+        while candidate in chosen or candidate in reserved:
+            suffix += 1
+            candidate = f"{base}_{suffix}"
+        chosen.append(candidate)
+    return chosen
 
 
 def one_line(text: str) -> str:
     """Return text for a comment: nothing in it can end the line or the comment, or begin another one."""
-    kept = "".join(c if c.isprintable() else " " for c in text).replace("\\", "/")
-    return COMMENT_MARK.sub(r"\g<0> ", kept)
+    printable = "".join(c if c.isprintable() else " " for c in text).replace("\\", "/")
+    return COMMENT_MARK.sub(r"\g<0> ", printable)
 
 
 def ascii_text(text: str) -> str:
@@ -64,8 +64,8 @@ def title(ruleset: RuleSet, task: Task | None) -> str:
 
 def equivalent(form: str, ruleset: RuleSet, task: Task | None) -> str:
     """Return one line on what the rules were turned into, and where that chooses as they do."""
-    where = where_in_words(ruleset, task)
-    return one_line(f"the equivalent {form}; the same {'for' if task is None else 'in'} {where}")
+    domain = where_in_words(ruleset, task)
+    return one_line(f"the equivalent {form}; the same {'for' if task is None else 'in'} {domain}")
 
 
 def ranges_in_words(ruleset: RuleSet, place: str = "") -> list[str]:
@@ -80,8 +80,8 @@ def ranges_in_words(ruleset: RuleSet, place: str = "") -> list[str]:
     observed = ruleset.observed_features
     shown = set(worth_showing((f.name for f in observed), ruleset.tested))
     lines = [place.format(d) + range_in_words(f) for d, f in enumerate(observed) if f.name in shown]
-    others = len(observed) - len(lines)
-    return [*lines, f"and {plural(others, 'other feature')} that no rule tests"] if others else lines
+    n_untested = len(observed) - len(lines)
+    return [*lines, f"and {plural(n_untested, 'other feature')} that no rule tests"] if n_untested else lines
 
 
 def range_in_words(f: Feature) -> str:

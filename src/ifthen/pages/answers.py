@@ -62,8 +62,8 @@ def _does(purpose: str, ruleset: RuleSet, task: Task | None, shield: int) -> Ite
     if purpose:
         yield purpose
     where = "" if task is None else f" in {task.name}"
-    seen = f"It looks at {listed(ruleset.tested, 8)}" if ruleset.tested else "It looks at nothing"
-    yield f"At every step{where} it takes one of these actions: {listed(ruleset.action_names, 12)}. {seen}."
+    senses = f"It looks at {listed(ruleset.tested, 8)}" if ruleset.tested else "It looks at nothing"
+    yield f"At every step{where} it takes one of these actions: {listed(ruleset.action_names, 12)}. {senses}."
     few = len(ruleset) <= FEW_RULES
     yield f"It consists of {plural(len(ruleset), 'rule')}. {ruleset.how}" + (
         " They are:" if few else " Section 2 of the dossier lists them."
@@ -71,8 +71,8 @@ def _does(purpose: str, ruleset: RuleSet, task: Task | None, shield: int) -> Ite
     if few:
         yield from ruleset.terms_in_words()
         for r in range(len(ruleset)):
-            whence = " (from the requirements given to training)" if r < shield else ""
-            yield f"{r + 1}. {ruleset.rule_in_words(r)}{whence}"
+            origin = " (from the requirements given to training)" if r < shield else ""
+            yield f"{r + 1}. {ruleset.rule_in_words(r)}{origin}"
 
 
 def _never(task: Task | None, verification: Verification) -> Iterator[str]:
@@ -83,8 +83,10 @@ def _never(task: Task | None, verification: Verification) -> Iterator[str]:
     elif task is not None and _about_rules(verification):
         yield READINGS + (CLIPPED if any(feature.clips for feature in task.features) else "")
     if "complete" in verification.reasons:
-        does = "It always has an action" if verification.properties["complete"] else "It may have no action"
-        yield f"{does}: {verification.reasons['complete']}."
+        completeness = (
+            "It always has an action" if verification.properties["complete"] else "It may have no action"
+        )
+        yield f"{completeness}: {verification.reasons['complete']}."
     for name, (holds, broken) in OF_A_TABLE.items():
         if verification.properties.get(name) is not None:
             yield f"{holds if verification.properties[name] else broken}: {verification.reasons[name]}."
@@ -95,22 +97,24 @@ def _good(task: Task | None, measured: Mapping[str, Evaluation], stress: Stress 
         yield "Nothing was played, so this is not known."
         return
     yield lead_of(measured, task)
-    one = next(iter(measured.values()))
-    if one.least is not None and one.least != one.most:
-        least, most = in_units(one.least), in_units(one.most)
-        yield f"Of {one.episodes:,} episodes the worst got {least}, the best {most}."
-    if one.truncated_share == 1 and one.longest is not None:
-        yield f"Every episode reached the limit of {one.longest:,} steps."
-    if one.fraction is not None:
-        yield f"That is {one.fraction:.1%} of what is possible."
+    evaluation = next(iter(measured.values()))
+    if evaluation.least is not None and evaluation.least != evaluation.most:
+        least, most = in_units(evaluation.least), in_units(evaluation.most)
+        yield f"Of {evaluation.episodes:,} episodes the worst got {least}, the best {most}."
+    if evaluation.truncated_share == 1 and evaluation.longest is not None:
+        yield f"Every episode reached the limit of {evaluation.longest:,} steps."
+    if evaluation.fraction is not None:
+        yield f"That is {evaluation.fraction:.1%} of what is possible."
     if stress is not None:
-        played = f" on average, in {plural(stress.episodes, 'episode')}" if stress.episodes else ", exactly"
-        yield f"Random actions get {in_units(stress.random, one.performance)}{played}."
+        how_played = (
+            f" on average, in {plural(stress.episodes, 'episode')}" if stress.episodes else ", exactly"
+        )
+        yield f"Random actions get {in_units(stress.random, evaluation.performance)}{how_played}."
 
 
 def _about_rules(verification: Verification) -> bool:
     """Return whether any requirement is about what rules do."""
-    return any(is_about_rules(each.text) for each in verification.requirements)
+    return any(is_about_rules(requirement.text) for requirement in verification.requirements)
 
 
 def _sure(
@@ -119,38 +123,39 @@ def _sure(
     worst: WorstStarts | None,
     behaviour: Behaviour | None,
 ) -> Iterator[str]:
-    for one in list(measured.values())[:1]:
-        if one.seeds is None:
+    for evaluation in list(measured.values())[:1]:
+        if evaluation.seeds is None:
             yield "The performance is exact, by all transition probabilities. Nothing was sampled."
             continue
-        told = ""
-        if one.unseen:
-            told = f" {_alike(one, worst)}"
-        elif one.interval is not None:
-            ends = interval_in_words(one.interval, one.performance)
-            told = f" The mean over all episodes lies in {ends} with 95 % confidence."
+        certainty = ""
+        if evaluation.unseen:
+            certainty = f" {_alike(evaluation, worst)}"
+        elif evaluation.interval is not None:
+            ends = interval_in_words(evaluation.interval, evaluation.performance)
+            certainty = f" The mean over all episodes lies in {ends} with 95 % confidence."
+        first, last = evaluation.seeds.min(), evaluation.seeds.max()
         yield (
-            f"It was measured in {plural(one.episodes, 'episode')} from reset seeds {one.seeds.min():,} to "
-            f"{one.seeds.max():,}, which training does not use.{told}"
+            f"It was measured in {plural(evaluation.episodes, 'episode')} from reset seeds {first:,} to "
+            f"{last:,}, which training does not use.{certainty}"
         )
     if behaviour is not None and behaviour.untested:
         yield behaviour.untested_in_words
     if _about_rules(verification):
         yield f"Requirements about actions are decided by reasoning, not by trying: for {verification.scope}."
-    if any(is_about_behaviour(each.text) for each in verification.requirements):
+    if any(is_about_behaviour(requirement.text) for requirement in verification.requirements):
         yield "Requirements about behaviour are met as surely as their lines say: by the model, or by play."
 
 
-def _alike(one: Evaluation, worst: WorstStarts | None) -> str:
+def _alike(evaluation: Evaluation, worst: WorstStarts | None) -> str:
     """Return what equal returns show, with the episodes that were played to look for the worst start."""
-    got, episodes = in_units(one.performance), one.episodes
-    said = f"All {episodes:,} got {got}"
-    more, *returns = (0,) if worst is None or worst.played is None else worst.played
-    if set(returns) == {one.performance}:
-        episodes += more
-        said += f", and so did {more:,} further ones from other seeds (section 8)"
+    common_return, episodes = in_units(evaluation.performance), evaluation.episodes
+    sentence = f"All {episodes:,} got {common_return}"
+    n_more, *returns = (0,) if worst is None or worst.played is None else worst.played
+    if set(returns) == {evaluation.performance}:
+        episodes += n_more
+        sentence += f", and so did {n_more:,} further ones from other seeds (section 8)"
     share = at_most(unseen_share(episodes, LEVEL))
-    return f"{said}: with 95 % confidence at most {share} of episodes get less."
+    return f"{sentence}: with 95 % confidence at most {share} of episodes get less."
 
 
 def _breaks(stress: Stress | None, worst: WorstStarts | None) -> Iterator[str]:
@@ -159,11 +164,11 @@ def _breaks(stress: Stress | None, worst: WorstStarts | None) -> Iterator[str]:
         return
     if not stress.undisturbed.holds:
         yield f"It does not reach what is required even undisturbed: {stress.requirement}."
-    found = [sweep for sweep in stress.sweeps if sweep.found]
-    if found:
-        alone = f", without the {stress.trained_with} of training" if stress.trained_with else ""
-        yield f"{stress.threshold} Each disturbance was tried alone{alone}, in a few strengths:"
-        yield from (f"– {sweep.title}: {sweep.found} ({sweep.words})" for sweep in found)
+    with_findings = [sweep for sweep in stress.sweeps if sweep.found]
+    if with_findings:
+        without_training = f", without the {stress.trained_with} of training" if stress.trained_with else ""
+        yield f"{stress.threshold} Each disturbance was tried alone{without_training}, in a few strengths:"
+        yield from (f"– {sweep.title}: {sweep.found} ({sweep.words})" for sweep in with_findings)
     if worst is not None and worst.all_alike:
         yield f"{ALIKE}{f' They lie in {worst.box}.' if worst.box else ''}"
     elif worst is not None:

@@ -128,8 +128,10 @@ class Dossier(Shown):
     def to_text(self, width: int = 100) -> str:
         """Return the five answers for a terminal of `width` characters."""
         return "\n\n".join(
-            "\n".join([own.question, *(textwrap.fill(s, width, **INDENTED) for s in own.said)])
-            for own in self.answers
+            "\n".join(
+                [answer.question, *(textwrap.fill(sentence, width, **INDENTED) for sentence in answer.said)]
+            )
+            for answer in self.answers
         )
 
     def to_html(self) -> str:
@@ -142,7 +144,7 @@ class Dossier(Shown):
             "dossier.html.j2",
             "pages",
             own=self,
-            features=[each for each in observed if each[0].name in shown],
+            features=[feature_source for feature_source in observed if feature_source[0].name in shown],
             others=len(observed) - len(shown),
             sources=SOURCES,
             task_words="" if task is None else task_in_words(task, self.measured),
@@ -208,58 +210,62 @@ def dossier(
         threads: how many threads to use, all cores where None; results do not depend on it.
         progress: is told what is done next.
     """
-    ruleset, own = policy_and_task(policy, task)
+    ruleset, task = policy_and_task(policy, task)
     if episodes is not None:
         whole_number("episodes", episodes, 2, MOST_EPISODES)
     tell = progress or (lambda _: None)
-    texts, played = requirements_in(require), episodes or (QUICK_EPISODES if quick else EPISODES)
-    least = least_return(texts, ruleset)
+    requirements, n_episodes = requirements_in(require), episodes or (QUICK_EPISODES if quick else EPISODES)
+    least_required = least_return(requirements, ruleset)
     tell("rules and requirements")
-    verification = verify(ruleset, own, texts, episodes or EPISODES)
-    shown = ruleset if own is None else readable(ruleset, own)
-    reading, left_out = read_rules(shown, own), dict[str, str]()
+    verification = verify(ruleset, task, requirements, episodes or EPISODES)
+    shown = ruleset if task is None else readable(ruleset, task)
+    reading, left_out = read_rules(shown, task), dict[str, str]()
     front = getattr(policy, "front", None) if front is None else front
     learner = policy if learner is None and isinstance(policy, System) else learner
     measured: Mapping[str, Evaluation] = {}
-    behaves = stressed = worst = None
-    if own is not None:
+    measured_behaviour = measured_stress = worst = None
+    if task is not None:
         tell("performance")
-        measured = evaluations(ruleset, own, noise, threads, played)
+        measured = evaluations(ruleset, task, noise, threads, n_episodes)
         tell("behaviour")
-        behaves = behaviour(ruleset, own, played, threads)
-        stressed = stress(
+        measured_behaviour = behaviour(ruleset, task, n_episodes, threads)
+        measured_stress = stress(
             ruleset,
-            own,
-            episodes=played,
-            require=least,
+            task,
+            episodes=n_episodes,
+            require=least_required,
             threads=threads,
             progress=lambda name: tell(f"disturbance: {name}"),
         )
         if not quick:
             tell("worst starts")
-            worst = worst_starts(ruleset, own, threads=threads)
-    if own is None:
+            worst = worst_starts(ruleset, task, threads=threads)
+    if task is None:
         left_out |= dict.fromkeys(PLAYED, "No task was given, so nothing was played. --task names one.")
     elif quick:
         left_out["Worst starts"] = "Left out, because --quick was asked for."
     if front is None:
         left_out["Front"] = "Only this policy is known: none of another size was looked for."
-    sampled = any(one.seeds is not None for one in measured.values())
+    sampled = any(evaluation.seeds is not None for evaluation in measured.values())
     name = title or plural(len(ruleset), "rule")
     return Dossier(
-        title=name.rstrip(",") if own is None else f"{name} on {own.name}",
+        title=name.rstrip(",") if task is None else f"{name} on {task.name}",
         purpose=purpose.strip(),
         ruleset=ruleset,
-        task=own,
+        task=task,
         reading=reading,
         verification=verification,
         measured=measured,
-        regions=action_regions(ruleset, own, None if behaves is None else [r.share for r in behaves.rules]),
-        behaviour=behaves,
-        stress=stressed,
+        regions=action_regions(
+            ruleset, task, None if measured_behaviour is None else [r.share for r in measured_behaviour.rules]
+        ),
+        behaviour=measured_behaviour,
+        stress=measured_stress,
         worst=worst,
         front=front,
-        commands=_commands(model, size, texts, least, played if sampled else EPISODES, episodes),
+        commands=_commands(
+            model, size, requirements, least_required, n_episodes if sampled else EPISODES, episodes
+        ),
         left_out=left_out,
         origin=origin,
         shield=0 if learner is None else learner.shield_of(ruleset),
@@ -278,27 +284,27 @@ def least_return(texts: Sequence[str], ruleset: RuleSet) -> str:
         if text.replace(" ", "").startswith("performance>="):
             return text.replace(" ", "")
         if is_about_behaviour(text):
-            asked = behaviour_in(text, ruleset.observed_features, ruleset.action_names).returns
-            if asked is not None and asked[0] in (">", ">="):
-                return f"performance>={asked[1]:g}"
+            bound = behaviour_in(text, ruleset.observed_features, ruleset.action_names).returns
+            if bound is not None and bound[0] in (">", ">="):
+                return f"performance>={bound[1]:g}"
     return ""
 
 
 def _commands(
-    model: str, size: str, texts: Sequence[str], least: str, played: int, asked: int | None
+    model: str, size: str, texts: Sequence[str], least: str, n_played: int, n_asked: int | None
 ) -> dict[str, str]:
     """Return the command that repeats each part: with the episodes that were played, and those asked for."""
-    own = f"{model} {size}".rstrip()
+    policy = f"{model} {size}".rstrip()
     required = "".join(f" --require {shlex.quote(text)}" for text in texts)
-    count = "" if played == EPISODES else f" --episodes {played}"
-    checked = "" if asked is None or not count else count
-    still = f" --require {shlex.quote(least)}" if least else ""
+    count = "" if n_played == EPISODES else f" --episodes {n_played}"
+    checked = "" if n_asked is None or not count else count
+    disturbed_requirement = f" --require {shlex.quote(least)}" if least else ""
     return {
-        "Rules": f"ifthen show {own}",
+        "Rules": f"ifthen show {policy}",
         "Front": f"ifthen front {model}{count}",
-        "Requirements": f"ifthen verify {own}{required}{checked}",
-        "Performance": f"ifthen evaluate {own}{count}",
-        "Behaviour": f"ifthen evaluate {own}{count} --behaviour",
-        "Robustness": f"ifthen stress {own}{count}{still}",
-        "Worst starts": f"ifthen stress {own} --worst-start",
+        "Requirements": f"ifthen verify {policy}{required}{checked}",
+        "Performance": f"ifthen evaluate {policy}{count}",
+        "Behaviour": f"ifthen evaluate {policy}{count} --behaviour",
+        "Robustness": f"ifthen stress {policy}{count}{disturbed_requirement}",
+        "Worst starts": f"ifthen stress {policy} --worst-start",
     }

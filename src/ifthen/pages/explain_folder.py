@@ -62,7 +62,7 @@ def explain_to(
     folder.mkdir(parents=True, exist_ok=True)
     for old in [folder / name for name in FILES] + list((folder / PICTURES).glob("*.*")):
         old.unlink(missing_ok=True)  # a file of an older policy must not stay beside those of this one
-    names, (ruleset, *others) = zip(*policies, strict=True)
+    names, (ruleset, *second_policies) = zip(*policies, strict=True)
     reading = read_rules(ruleset, task)
     write_text(folder / "rules.txt", to_text(ruleset, task))
     write_text(folder / "rules.md", reading.to_markdown())
@@ -82,8 +82,8 @@ def explain_to(
         return None
     if names[0] in names[1:]:
         names = (f"{names[0]} (A)", f"{names[0]} (B)")
-    other, called = others[0] if others else None, (*names, "")[:2]
-    more: Any = {"names": called, "verification": verification, "front": front, "model": model}
-    page = explain_page(ruleset, task, other, **more)
+    second, both_names = second_policies[0] if second_policies else None, (*names, "")[:2]
+    options: Any = {"names": both_names, "verification": verification, "front": front, "model": model}
+    page = explain_page(ruleset, task, second, **options)
     write_text(folder / PAGE, page)
     return folder / PAGE

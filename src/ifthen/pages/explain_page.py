@@ -74,42 +74,42 @@ def explain_page(
         seed: which enumeration of the initial states the episodes of a table begin with.
         model: how commands call the first policy, with its options: "runs/tank --task tank:Tank".
     """
-    policies = [ruleset_of(each) for each in (policy, other) if each is not None]
+    policies = [ruleset_of(candidate) for candidate in (policy, other) if candidate is not None]
     if len(names) != 2 or (len(policies) == 2 and (names[0] == names[1] or not all(names))):
         raise ParameterError(f"names must be two texts that differ, not {names!r}.")
     if not isinstance(seed, int) or seed < 0:
         raise ParameterError(f"seed must be a whole number from 0, not {seed!r}.")
-    fitting, found = with_task(policy, task)
+    fitting, task = with_task(policy, task)
     policies[0] = ruleset_of(fitting)
-    part = part_of(found, seed)
-    for each in policies:
-        part.check(each)
+    task_part = part_of(task, seed)
+    for ruleset in policies:
+        task_part.check(ruleset)
     shown = list(names) if other is not None else ["this policy" if names[0] in ("", "A") else names[0]]
-    facts, listed = part.facts(policies), part.task_data()
+    facts, listed = task_part.facts(policies), task_part.task_data()
     columns, warnings = facts.pop("columns"), facts.pop("warnings")
     findings = () if verification is None else verification.findings
     return _rendered(
         {
             "task": {
-                "name": found.name,
+                "name": task.name,
                 "features": [
                     {"name": f.name, "low": f.low, "high": f.high, "unit": f.unit, "whole": f.is_integer}
                     | ({"labels": list(f.labels)} if f.labels else {})
-                    for f in found.features
+                    for f in task.features
                 ],
-                "actions": list(found.action_names),
+                "actions": list(task.action_names),
                 **listed,
             },
-            "policies": [policy_data(*named, part) for named in zip(policies, shown, strict=True)],
-            "findings": [finding_data(finding, found) for finding in findings],
-            **({} if front is None else {"front": front_data(front, found, policies[0], model)}),
+            "policies": [policy_data(*pair, task_part) for pair in zip(policies, shown, strict=True)],
+            "findings": [finding_data(finding, task) for finding in findings],
+            **({} if front is None else {"front": front_data(front, task, policies[0], model)}),
         },
-        title=title or f"{' and '.join(f'{len(policy)} rules' for policy in policies)} on {found.name}",
+        title=title or f"{' and '.join(f'{len(policy)} rules' for policy in policies)} on {task.name}",
         columns=[column.name for column in columns],
         facts=fact_rows(columns, shown, warnings),
         names=shown,
         listed="points" in listed,
-        grid=part.grid,
+        grid=task_part.grid,
         relative=any(column.name == "of the optimum" for column in columns),
         **facts,
         **verified(verification),
@@ -130,26 +130,26 @@ def part_of(task: Task, seed: int = 0) -> StatePart | VisitPart:
     return StatePart(tabular(task, "a page of states"), seed)
 
 
-def policy_data(ruleset: RuleSet, name: str, part: StatePart | VisitPart) -> dict[str, Any]:
+def policy_data(ruleset: RuleSet, name: str, task_part: StatePart | VisitPart) -> dict[str, Any]:
     """Return everything that the page shows of a policy."""
-    (where, shares), title = part.shares(ruleset), ruleset.notes_title
+    (domain, shares), title = task_part.shares(ruleset), ruleset.notes_title
     notes = f"Beside a rule stands: {title[0].lower()}{title[1:]}. " if title else ""
-    terms = "".join(f"{words}. " for words in ruleset.terms_in_words())
-    places = {feature.name: d for d, feature in enumerate(ruleset.observed_features)}
+    terms = "".join(f"{term_words}. " for term_words in ruleset.terms_in_words())
+    positions = {feature.name: d for d, feature in enumerate(ruleset.observed_features)}
     return {
         "name": name,
         "ordered": ruleset.ordered,
         "votes": ruleset.votes,
-        "how": f"{ruleset.how} {terms}{notes}{where}",
+        "how": f"{ruleset.how} {terms}{notes}{domain}",
         "noted": ruleset.notes_title,
         "rules": [
             {
                 "words": ruleset.rule_in_words(r),
                 "notes": ruleset.rule_notes(r),
                 "share": number(share),
-                "said": said,
+                "said": words,
             }
-            for r, (share, said) in enumerate(shares)
+            for r, (share, words) in enumerate(shares)
         ],
         "bounds": ruleset.bounds.tolist(),
         "terms": [
@@ -159,23 +159,23 @@ def policy_data(ruleset: RuleSet, name: str, part: StatePart | VisitPart) -> dic
                 "unit": term.unit,
                 "low": term.low,
                 "high": term.high,
-                "of": [[places[name], coefficient] for name, coefficient in term.of],
+                "of": [[positions[name], coefficient] for name, coefficient in term.of],
             }
             for term in ruleset.terms
         ],
         "actions": ruleset.actions.tolist(),
-        **part.policy_data(ruleset),
+        **task_part.policy_data(ruleset),
     }
 
 
 def finding_data(finding: Finding, task: Task) -> dict[str, Any]:
     """Return a finding's text, its rules, and the point of its witness; None where it has no such point."""
     witness = finding.witness
-    known = witness is not None and all(feature.name in witness for feature in task.features)
+    has_point = witness is not None and all(feature.name in witness for feature in task.features)
     return {
         "text": finding.text,
         "rules": [int(rule) for rule in finding.rules],
-        "point": [witness[feature.name] for feature in task.features] if witness and known else None,
+        "point": [witness[feature.name] for feature in task.features] if witness and has_point else None,
     }
 
 
@@ -185,11 +185,11 @@ def _rendered(data: dict[str, Any], **values: Any) -> str:
         "".join(resources.files("ifthen.pages").joinpath(name).read_text("utf-8") for name in files)
         for files in (STYLES, SCRIPTS)
     )
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    json_text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return rendered(
         "explain.html.j2",
         "pages",
-        data=Markup(text.replace("<", "\\u003c")),  # whatever the texts are, none can end its element
+        data=Markup(json_text.replace("<", "\\u003c")),  # whatever the texts are, none can end its element
         style=Markup(style),  # this and the script are files of this package
         style_hash=content_hash(style),
         script=Markup(script),

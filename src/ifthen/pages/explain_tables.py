@@ -32,8 +32,8 @@ def number(value: float) -> float | None:
 
 def limit_in_words(t_max: int, longest: int | None) -> str:
     """Return how long episodes may be, and how long the longest was where none was as long as that."""
-    seen = "" if longest is None or longest >= t_max else f" (the longest was {longest:,})"
-    return f"at most {t_max:,} steps{seen}"
+    longest_seen = "" if longest is None or longest >= t_max else f" (the longest was {longest:,})"
+    return f"at most {t_max:,} steps{longest_seen}"
 
 
 def numbers(values: Iterable[float]) -> list[float | None]:
@@ -63,8 +63,8 @@ class Column(NamedTuple):
         if value is None or value != value or isinstance(value, str):
             return value if isinstance(value, str) and value else "–"
         plus = "+" if sign and value > 0 else ""
-        said = format(value, sign + self.spec) if self.spec else plus + in_units(value)
-        return said.replace("-", "−")
+        formatted = format(value, sign + self.spec) if self.spec else plus + in_units(value)
+        return formatted.replace("-", "−")
 
     @property
     def difference(self) -> str:
@@ -100,10 +100,10 @@ def verified(verification: Verification | None) -> dict[str, Any]:
     """Return what the template shows of a verification: every property with its mark, and the findings."""
     if verification is None:
         return {"verification": None}
-    looks, rows = {"✓": "passed", "✗": "failed"}, []
+    styles, rows = {"✓": "passed", "✗": "failed"}, []
     for name, why in verification.reasons.items():
         mark = verification.sign(name)
-        rows.append((mark, looks.get(mark, "soft"), name, why))
+        rows.append((mark, styles.get(mark, "soft"), name, why))
     groups = finding_groups(verification)
     return {"verification": verification, "properties": rows, "groups": groups, "marks": LEGEND}
 

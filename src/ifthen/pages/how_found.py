@@ -24,27 +24,27 @@ def how_found(learner: System, ruleset: RuleSet) -> Iterator[str]:
         f"This is one run, with seed {learner.seed}: {plural(last['epoch'], 'epoch')}, "
         f"{last['steps']:,} steps of training. Whether other runs were tried is not recorded."
     )
-    if told := learner.task.seeds_in_words(learner.learns_from):
-        yield told
+    if seeds_words := learner.task.seeds_in_words(learner.learns_from):
+        yield seeds_words
     learnt = learner.ruleset
     if learner.front is not None:
         rules = plural(len(learnt), "rule")
         yield f"The list of {rules} was taken from the front by the {learner.front.scored}."
     if len(ruleset) < len(learnt):
-        how = (
+        reason = (
             f"rules that decided in no step of up to {EPISODES:,} episodes were taken away, and those that "
             "change no action of any input"
             if learner.shortens
             else "pruning plays as well, with fewer or shorter rules"
         )
-        yield f"Of {plural(len(learnt), 'learnt rule')} {len(ruleset)} are left: {how}."
+        yield f"Of {plural(len(learnt), 'learnt rule')} {len(ruleset)} are left: {reason}."
 
 
 def own_parameters(learner: System) -> list[tuple[str, str]]:
     """Return the parameters that differ from their defaults, each as "name = value" with its meaning."""
-    used = learner.parameters.model_dump()
+    values = learner.parameters.model_dump()
     return [
-        (f"{name} = {json.dumps(used[name], ensure_ascii=False)}", meaning)
+        (f"{name} = {json.dumps(values[name], ensure_ascii=False)}", meaning)
         for name, default, meaning in learner.list_parameters()
-        if used[name] != default
+        if values[name] != default
     ]

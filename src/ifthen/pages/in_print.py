@@ -40,7 +40,7 @@ def printed_exactly(ruleset: RuleSet, task: Task | None) -> bool:
         return False
     words = (ruleset.rule_in_words(r) for r in range(len(ruleset)))
     try:
-        again = parse_rules("\n".join([*ruleset.terms_in_words(), *words]), task=task)
+        reread = parse_rules("\n".join([*ruleset.terms_in_words(), *words]), task=task)
     except IfthenError:
         return False
-    return again.ordered and over(again, ruleset.features) == ruleset
+    return reread.ordered and over(reread, ruleset.features) == ruleset

@@ -29,20 +29,20 @@ def print_pdf(page: Path, pdf: Path) -> bool:
     # As root, as in containers, Chromium starts only without its sandbox. The page is ours and asks nothing.
     root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        made = Path(folder) / "page.pdf"
+        printed = Path(folder) / "page.pdf"
         command = [
             browser,
             *QUIET,
             *root,
             f"--user-data-dir={folder}/profile",
-            f"--print-to-pdf={made}",
+            f"--print-to-pdf={printed}",
             page.resolve().as_uri(),
         ]
         try:
             subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)
         except (subprocess.SubprocessError, OSError):
             return False
-        if not made.exists():
+        if not printed.exists():
             return False
-        shutil.copyfile(made, pdf)
+        shutil.copyfile(printed, pdf)
     return True

@@ -35,8 +35,8 @@ SOURCES = {
 def report_page(
     system: System,
     pruned: PruneResult | None,
-    found: dict[str, Evaluation],
-    before: Mapping[str, Evaluation],
+    evaluations: dict[str, Evaluation],
+    as_learnt: Mapping[str, Evaluation],
     curve: Figure,
     picture: Figure | None,
     command: str,
@@ -50,8 +50,8 @@ def report_page(
     Args:
         system: a trained system.
         pruned: its pruned rules, which are shown first; None where there are none.
-        found: how well the policy does: the pruned rules, or the rules as learnt where there are none.
-        before: how well the rules as learnt do.
+        evaluations: how well the policy does: the pruned rules, or the rules as learnt where there are none.
+        as_learnt: how well the rules as learnt do.
         curve: its learning curve.
         picture: the policy drawn; None where the task offers no such picture.
         command: the command that repeats the run.
@@ -63,11 +63,11 @@ def report_page(
     task, learnt = system.task, system.ruleset
     ruleset = learnt if pruned is None else pruned.ruleset
     shown, scope, title = readable(ruleset, task), scope_of(ruleset, task), ruleset.notes_title
-    headline = next(iter(found))
+    headline = next(iter(evaluations))
     changed = pruned is not None and pruned.seeds is not None  # rules of a table do the same as before
     observed = list(zip(task.features, sources_of(task), strict=True))
-    first = worth_showing((feature.name for feature in task.features), ruleset.tested)
-    beside = {"as learnt, before pruning": before[headline]} if changed else {}
+    shown_features = worth_showing((feature.name for feature in task.features), ruleset.tested)
+    unpruned = {"as learnt, before pruning": as_learnt[headline]} if changed else {}
     return rendered(
         "report.html.j2",
         "pages",
@@ -75,8 +75,8 @@ def report_page(
         task=task,
         command=command,
         model=model,
-        lead=lead_of(found, task),
-        tiles=tiles_of(found),
+        lead=lead_of(evaluations, task),
+        tiles=tiles_of(evaluations),
         how=ruleset.how + (f" Payoff: {title[0].lower()}{title[1:]}." if title else ""),
         rules=read_rules(shown, task).in_order,
         everything=len(ruleset),
@@ -92,83 +92,96 @@ def report_page(
         front=None if front is None else front.text_table(),
         front_drawn=front_drawn(front),
         taught=taught,
-        headings=list(found | beside),
-        measured=measured_rows(found | beside),
-        features=[each for each in observed if each[0].name in first],
-        other_features=[each for each in observed if each[0].name not in first],
+        headings=list(evaluations | unpruned),
+        measured=measured_rows(evaluations | unpruned),
+        features=[feature_source for feature_source in observed if feature_source[0].name in shown_features],
+        other_features=[
+            feature_source for feature_source in observed if feature_source[0].name not in shown_features
+        ],
         sources=SOURCES,
-        task_words=task_in_words(task, found),
+        task_words=task_in_words(task, evaluations),
         parameters=system.parameters.model_dump(),
         versions=versions(),
     )
 
 
-def lead_of(found: Mapping[str, Evaluation], task: Task) -> str:
+def lead_of(evaluations: Mapping[str, Evaluation], task: Task) -> str:
     """Return a sentence on the measurement that says most: the exact one, or that on test seeds."""
-    name, one = next(iter(found.items()))
-    where = f"Its performance {name}" if name.startswith("on ") else f"Its {name} performance"
-    if one.failed:
+    name, evaluation = next(iter(evaluations.items()))
+    subject = f"Its performance {name}" if name.startswith("on ") else f"Its {name} performance"
+    if evaluation.failed:
         return (
             "The policy reaches a state with no matching rule, so its performance is the task's floor, "
-            f"{in_units(one.performance)}."
+            f"{in_units(evaluation.performance)}."
         )
-    discounted = f", discounted by γ = {task.gamma:g}" if task.gamma != 1 and one.optimum is None else ""
-    best = f"; an optimal policy has {in_units(one.optimum)}" if one.optimum is not None else ""
-    return f"{where} is {mean_in_words(one.performance, one.interval)}{discounted}{best}."
+    discounted = (
+        f", discounted by γ = {task.gamma:g}" if task.gamma != 1 and evaluation.optimum is None else ""
+    )
+    best = f"; an optimal policy has {in_units(evaluation.optimum)}" if evaluation.optimum is not None else ""
+    return f"{subject} is {mean_in_words(evaluation.performance, evaluation.interval)}{discounted}{best}."
 
 
-def tiles_of(found: Mapping[str, Evaluation]) -> list[tuple[str, str, str]]:
+def tiles_of(evaluations: Mapping[str, Evaluation]) -> list[tuple[str, str, str]]:
     """Return the numbers at the top, the best measure first: a number, its interval or "", its name."""
     tiles = []
-    for name, one in found.items():
-        if one.fraction is not None:
-            tiles.append((f"{one.fraction:.1%}", "", f"of the optimum, {name}"))
-        elif one.optimum is not None:
-            tiles.append((in_units(one.performance - one.optimum), "", f"from the optimum, {name}"))
+    for name, evaluation in evaluations.items():
+        if evaluation.fraction is not None:
+            tiles.append((f"{evaluation.fraction:.1%}", "", f"of the optimum, {name}"))
+        elif evaluation.optimum is not None:
+            tiles.append(
+                (in_units(evaluation.performance - evaluation.optimum), "", f"from the optimum, {name}")
+            )
         else:
-            ends = interval_in_words(one.interval, one.performance)
+            ends = interval_in_words(evaluation.interval, evaluation.performance)
             words = "mean return and its 95 % interval" if ends else "mean return"
             if ends == ALL_EQUAL:
                 ends, words = "", "mean return, the same in every episode,"
-            mean = one.performance if one.returns is None else float(one.returns.mean())
+            mean = evaluation.performance if evaluation.returns is None else float(evaluation.returns.mean())
             tiles.append((in_units(mean), ends, f"{words} {name}"))
     return tiles
 
 
-def measured_rows(found: Mapping[str, Evaluation]) -> list[tuple[str, list[str]]]:
+def measured_rows(evaluations: Mapping[str, Evaluation]) -> list[tuple[str, list[str]]]:
     """Return a name and a text per measurement for every row that applies to any of them."""
-    columns = [dict(one.rows()) for one in found.values()]
+    columns = [dict(evaluation.rows()) for evaluation in evaluations.values()]
     rows = {name: [column[name] for column in columns] for name in columns[0]}
     return [(name, [text or "–" for text in texts]) for name, texts in rows.items() if any(texts)]
 
 
 def sources_of(task: Task) -> tuple[str, ...]:
     """Return where the range of each feature comes from: "given", "known", "declared", "probed", or ""."""
-    told = tuple(str(task.origin.get("ranges", "")).split())
-    fits = len(told) == len(task.features) and all(source in SOURCES for source in told)
-    return told if fits else ("",) * len(task.features)
+    sources = tuple(str(task.origin.get("ranges", "")).split())
+    fits = len(sources) == len(task.features) and all(source in SOURCES for source in sources)
+    return sources if fits else ("",) * len(task.features)
 
 
-def task_in_words(task: Task, found: Mapping[str, Evaluation]) -> str:
+def task_in_words(task: Task, evaluations: Mapping[str, Evaluation]) -> str:
     """Return the task in one line: its size, its discount, its limit and its floor.
 
     Args:
         task: the task.
-        found: measurements, which know the longest episode that was played.
+        evaluations: measurements, which know the longest episode that was played.
     """
     environment = f", the environment {task.environment}" if task.environment not in ("", task.name) else ""
     options: Mapping[str, Any] = getattr(task, "options", {})
-    made = (
+    conditions = (
         "; made with " + ", ".join(f"{name} = {value}" for name, value in options.items()) if options else ""
     )
-    longest = max((one.longest for one in found.values() if one.longest is not None), default=None)
-    told = in_words(task.disturbances)
-    made += f"; with {told} between rules and environment, in training and in tests" if told else ""
+    longest = max(
+        (evaluation.longest for evaluation in evaluations.values() if evaluation.longest is not None),
+        default=None,
+    )
+    disturbances = in_words(task.disturbances)
+    conditions += (
+        f"; with {disturbances} between rules and environment, in training and in tests"
+        if disturbances
+        else ""
+    )
     return (
         f"{task.name}{environment}: {len(task.features)} features, {task.n_actions} actions, "
         f"γ = {task.gamma:g}, {task.n_episodes:,} training episodes of "
         f"{limit_in_words(task.t_max, longest)}, "
-        f"and a policy that reaches a state with no rule counts as {task.floor:g}{made}"
+        f"and a policy that reaches a state with no rule counts as {task.floor:g}{conditions}"
     )
 
 
@@ -194,5 +207,5 @@ def inline_svg(figure: Figure) -> Markup:
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "ifthen"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-    text = buffer.getvalue()
-    return Markup(text[text.index("<svg") :])  # ours, made by matplotlib from numbers and checked names
+    svg = buffer.getvalue()
+    return Markup(svg[svg.index("<svg") :])  # ours, made by matplotlib from numbers and checked names

@@ -60,9 +60,9 @@ class StatePart:
     def __init__(self, task: TabularTask, seed: int = 0) -> None:
         self.task, self.seed = task, seed
         self.grid = task.on_grid
-        asked = np.zeros(task.n_states, dtype=np.bool_)
-        asked[task.decision_states] = True
-        self.states = np.concatenate([task.decision_states, np.flatnonzero(~asked)])
+        is_decision = np.zeros(task.n_states, dtype=np.bool_)
+        is_decision[task.decision_states] = True
+        self.states = np.concatenate([task.decision_states, np.flatnonzero(~is_decision)])
         self.places = np.argsort(self.states)
         """`(S,)`: the place of each state."""
         self.points: list[list[int]] = task.state_features[self.states].tolist()
@@ -87,36 +87,45 @@ class StatePart:
         Nothing is `observed`: all values of all features are known beforehand.
         """
         task, starts, decisions = self.task, len(self.task.initial_states), len(self.task.decision_states)
-        over = f", the mean over all {starts} initial states" if starts > 1 else " from the initial state"
-        found = [evaluate(policy, task, "exact") for policy in policies]
+        average = f", the mean over all {starts} initial states" if starts > 1 else " from the initial state"
+        evaluations = [evaluate(policy, task, "exact") for policy in policies]
         deciders = [policy.choose(task.dynamics.points)[1] for policy in policies]
         tables = [policy_table(policy, task) for policy in policies]
-        fractions = [one.fraction for one in found]
+        fractions = [evaluation.fraction for evaluation in evaluations]
         return {
             "lead": f"{task.name}: {decisions} states to decide in, actions {', '.join(task.action_names)}, "
-            f"γ = {task.gamma:g}. Performance is the exact expected return{over}.",
+            f"γ = {task.gamma:g}. Performance is the exact expected return{average}.",
             "columns": [
-                Column("performance", ".4f", [one.performance for one in found], optimal_performance(task)),
+                Column(
+                    "performance",
+                    ".4f",
+                    [evaluation.performance for evaluation in evaluations],
+                    optimal_performance(task),
+                ),
                 *([] if None in fractions else [Column("of the optimum", ".1%", fractions, 1.0)]),
                 Column("rules", "d", [len(policy) for policy in policies]),
                 Column("that decide", "d", [len(np.unique(rules[rules >= 0])) for rules in deciders]),
                 Column("states without a rule", "d", [int((rules < 0).sum()) for rules in deciders]),
             ],
-            "warnings": ["can meet a state without a rule" if one.failed else "" for one in found],
+            "warnings": [
+                "can meet a state without a rule" if evaluation.failed else "" for evaluation in evaluations
+            ],
             "differing": f"{int((tables[0] != tables[-1]).sum())} of {decisions} states",
             "observed": [],
         }
 
     def shares(self, ruleset: RuleSet) -> tuple[str, list[tuple[float, str]]]:
         """Return what shares are of, and for every rule its share, and what it matches and decides."""
-        total, used = len(self.task.decision_states), usage(ruleset, self.task)
-        matching = ruleset.matches(self.task.dynamics.points).sum(axis=0)
-        said = [
+        total, rule_usage = len(self.task.decision_states), usage(ruleset, self.task)
+        match_counts = ruleset.matches(self.task.dynamics.points).sum(axis=0)
+        sentences = [
             f"It matches {matches} of {total} state{'' if total == 1 else 's'} and decides "
             f"{round(states * total)}: {states:.0%} of the states, {steps:.0%} of the steps."
-            for matches, states, steps in zip(matching, *used, strict=True)
+            for matches, states, steps in zip(match_counts, *rule_usage, strict=True)
         ]
-        return f"Shares are of the {total} states.", list(zip(used.states.tolist(), said, strict=True))
+        return f"Shares are of the {total} states.", list(
+            zip(rule_usage.states.tolist(), sentences, strict=True)
+        )
 
     def task_data(self) -> dict[str, Any]:
         """Return every state, and what the cells of the grid are."""
@@ -138,10 +147,10 @@ class StatePart:
         """Return what a policy does in every decision state, its values there, and why."""
         task, states = self.task, self.task.decision_states
         table = policy_table(ruleset, task).astype(np.int64)
-        everywhere = np.full(task.n_states, -1, dtype=np.int64)
-        everywhere[states] = table
+        all_actions = np.full(task.n_states, -1, dtype=np.int64)
+        all_actions[states] = table
         optimal = value_iteration(task).optimal_actions[states, table] & (table >= 0)
-        most = max(1, min(MOST_OTHERS, MOST_TEXTS // len(states)))
+        n_listed = max(1, min(MOST_OTHERS, MOST_TEXTS // len(states)))
         return {
             "chosen": table.tolist(),
             "decider": ruleset.choose(task.dynamics.points)[1].tolist(),
@@ -152,14 +161,14 @@ class StatePart:
             "visits": numbers(visits(task, table, discounted=False)),
             "why": [
                 {
-                    "reason": why.reason,
-                    "others": [[lost.rule, lost.why] for lost in why.others[:most]],
-                    "more": max(0, len(why.others) - most),
-                    "change": change_in_words(why),
+                    "reason": explanation.reason,
+                    "others": [[lost.rule, lost.why] for lost in explanation.others[:n_listed]],
+                    "more": max(0, len(explanation.others) - n_listed),
+                    "change": change_in_words(explanation),
                 }
-                for why in explain_all(ruleset, task.dynamics.points, task)
+                for explanation in explain_all(ruleset, task.dynamics.points, task)
             ],
-            "episodes": self.episodes(everywhere),
+            "episodes": self.episodes(all_actions),
         }
 
     def episodes(self, actions: NDArray[np.int64]) -> list[dict[str, Any]]:
@@ -168,47 +177,51 @@ class StatePart:
         Args:
             actions: the action in every state, `(S,)`.
         """
-        found: list[dict[str, Any]] = []
+        stored: list[dict[str, Any]] = []
         steps, size = 0, len(self.task.initial_states)
         for k in range(size * min(MOST_EPISODES, self.task.enumerations)):  # whole enumerations, one by one
-            played = self.episode(actions, (self.seed * size + k) % (self.task.enumerations * size))
-            steps += len(played["path"])
-            if found and steps > MOST_STEPS:
+            record = self.episode(actions, (self.seed * size + k) % (self.task.enumerations * size))
+            steps += len(record["path"])
+            if stored and steps > MOST_STEPS:
                 break
-            found.append(played)
-        return found
+            stored.append(record)
+        return stored
 
     def episode(self, actions: NDArray[np.int64], episode: int) -> dict[str, Any]:
         """Return one episode: the places on its way, its slips and rewards, and its ending."""
-        played = trace(actions, self.task, episode=episode)
-        rewards = Counter(step.reward for step in played.steps)
-        usual = rewards.most_common(1)[0][0] if rewards else 0.0
-        path = [int(self.task.z[episode]), *(step.next_state or 0 for step in played.steps)]
+        recorded = trace(actions, self.task, episode=episode)
+        rewards = Counter(step.reward for step in recorded.steps)
+        usual_reward = rewards.most_common(1)[0][0] if rewards else 0.0
+        path = [int(self.task.z[episode]), *(step.next_state or 0 for step in recorded.steps)]
         return {
             "number": episode + 1,
-            "length": len(played.steps),
+            "length": len(recorded.steps),
             "path": self.places[path].tolist(),
-            "slips": [step.step for step in played.steps if step.slipped],
-            "usual": usual,
-            "rewards": {str(step.step): step.reward for step in played.steps if step.reward != usual},
-            "total": number(played.total),
-            "ended": ENDINGS[played.ending],
-            "over": "" if played.ending == "no rule" else played.ending,
+            "slips": [step.step for step in recorded.steps if step.slipped],
+            "usual": usual_reward,
+            "rewards": {
+                str(step.step): step.reward for step in recorded.steps if step.reward != usual_reward
+            },
+            "total": number(recorded.total),
+            "ended": ENDINGS[recorded.ending],
+            "over": "" if recorded.ending == "no rule" else recorded.ending,
         }
 
 
-def change_in_words(why: Explanation) -> str:
+def change_in_words(explanation: Explanation) -> str:
     """Return the nearest change that leads to another action: "If y were 3: Right, by rule 4."."""
-    there = why.counterfactual
-    if there is None:
-        return f"What would change it: {why.counterfactual_note}."
+    changed = explanation.counterfactual
+    if changed is None:
+        return f"What would change it: {explanation.counterfactual_note}."
     changes = " and ".join(
-        f"{f.name} were {changed_value(f, *there.changes[f.name])}"
-        for f in why.ruleset.observed_features
-        if f.name in there.changes
+        f"{f.name} were {changed_value(f, *changed.changes[f.name])}"
+        for f in explanation.ruleset.observed_features
+        if f.name in changed.changes
     )
-    then = "no rule would match" if there.rule is None else f"{there.action}, by rule {there.rule + 1}"
-    return f"If {changes}: {then}."
+    outcome = (
+        "no rule would match" if changed.rule is None else f"{changed.action}, by rule {changed.rule + 1}"
+    )
+    return f"If {changes}: {outcome}."
 
 
 def cells_data(task: TabularTask, points: list[list[int]], states: NDArray[np.integer]) -> dict[str, Any]:
@@ -226,7 +239,7 @@ def cells_data(task: TabularTask, points: list[list[int]], states: NDArray[np.in
         return {"letters": [], "hole": "", "never": {}}
     grid = letters(task)
     if not task.sees_place:
-        rows, columns = (found.tolist() for found in places(task, states))
+        rows, columns = (indices.tolist() for indices in places(task, states))
         marks = [grid[r][c] for r, c in zip(rows, columns, strict=True)]
         cells = {"cells": list(zip(columns, rows, strict=True)), "shape": grid_shape(task)}
         return {"letters": marks, "hole": "hole", "never": {}, **cells}
@@ -241,16 +254,19 @@ def never_in_words(task: TabularTask, point: list[int]) -> str:
     states, reached = task.decision_states, set()
     for action, name in enumerate(task.action_names):
         dx, dy, _ = DIRECTIONS.get(name, (0, 0, ""))
-        beside = states[(task.state_features[states] == np.subtract(point, (dx, dy))).all(axis=1)]
-        for state in beside:
-            follows, rewards = task.next_state[state, action].tolist(), task.reward[state, action].tolist()
-            reached |= set(zip(follows, rewards, task.done[state, action].tolist(), strict=True))
+        neighbours = states[(task.state_features[states] == np.subtract(point, (dx, dy))).all(axis=1)]
+        for state in neighbours:
+            next_states, rewards = (
+                task.next_state[state, action].tolist(),
+                task.reward[state, action].tolist(),
+            )
+            reached |= set(zip(next_states, rewards, task.done[state, action].tolist(), strict=True))
     if len(reached) != 1 or any(done for _, _, done in reached):
         return NEVER
-    ((to, reward, _),) = reached
-    place = ", ".join(
+    ((target, reward, _),) = reached
+    target_words = ", ".join(
         f"{feature.name} = {value}"
-        for feature, value in zip(task.features, task.state_features[to].tolist(), strict=True)
+        for feature, value in zip(task.features, task.state_features[target].tolist(), strict=True)
     )
     gain = number_in_words(reward).replace("-", "−")
-    return f"{NEVER}: a step onto it brings {gain} and leads to {place}"
+    return f"{NEVER}: a step onto it brings {gain} and leads to {target_words}"

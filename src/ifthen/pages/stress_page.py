@@ -28,7 +28,7 @@ def stress_to(folder: Path, stress: Stress, title: str, ruleset: RuleSet) -> Pat
     """
     check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    drawn, table = stress.figure(), stress.text_table()
+    figure, table = stress.figure(), stress.text_table()
     page = rendered(
         "stress.html.j2",
         "pages",
@@ -36,11 +36,11 @@ def stress_to(folder: Path, stress: Stress, title: str, ruleset: RuleSet) -> Pat
         stress=stress,
         table=table,
         rules=[ruleset.rule_in_words(rule) for rule in range(len(ruleset))],
-        picture=inline_svg(drawn),
+        picture=inline_svg(figure),
         versions=versions(),
     )
     write_text(folder / PAGE, page)
     write_text(folder / DATA, json.dumps(stress.to_dict(), indent=1, ensure_ascii=False) + "\n")
     for form in ("png", "pdf", "svg"):
-        write_as(folder / PICTURE, drawn, form)
+        write_as(folder / PICTURE, figure, form)
     return folder / PAGE

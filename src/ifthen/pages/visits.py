@@ -53,31 +53,33 @@ class VisitPart:
         What is `observed` are the values of every feature visited, and how often these were beyond its range.
         """
         task, visited = self.task, [self.visited(policy) for policy in policies]
-        found = [evaluate(policy, task) for policy in policies]
-        trained = [evaluate(policy, task, seeds="training") for policy in policies]
-        limit = limit_in_words(task.t_max, max(one.longest or 0 for one in (*found, *trained)))
+        tests = [evaluate(policy, task) for policy in policies]
+        trainings = [evaluate(policy, task, seeds="training") for policy in policies]
+        limit = limit_in_words(
+            task.t_max, max(evaluation.longest or 0 for evaluation in (*tests, *trainings))
+        )
         returned = "return" if task.gamma == 1 else f"return, discounted with γ = {task.gamma:g},"
         differ = float((choose_at(policies[-1], visited[0].points)[0] != visited[0].actions).mean())
         return {
             "lead": f"{task.name}: {plural(len(task.features), 'feature')}, actions "
             f"{', '.join(task.action_names)}, {limit}. Performance is the mean {returned} "
-            f"over {found[0].episodes:,} test seeds, on which nothing was learnt or selected; "
+            f"over {tests[0].episodes:,} test seeds, on which nothing was learnt or selected; "
             f"training performance is that over {len(task.z):,} training seeds.",
             "columns": [
-                Column("performance", "", [one.performance for one in found]),
-                Column("95 % interval", "", [_interval(one) for one in found], compared=False),
-                Column("least", "", [one.least for one in found], compared=False),
-                Column("most", "", [one.most for one in found], compared=False),
-                Column("training performance", "", [one.performance for one in trained]),
+                Column("performance", "", [evaluation.performance for evaluation in tests]),
+                Column("95 % interval", "", [_interval(evaluation) for evaluation in tests], compared=False),
+                Column("least", "", [evaluation.least for evaluation in tests], compared=False),
+                Column("most", "", [evaluation.most for evaluation in tests], compared=False),
+                Column("training performance", "", [evaluation.performance for evaluation in trainings]),
                 Column("rules", "d", [len(policy) for policy in policies]),
-                Column("that decide", "d", [int((met.counts > 0).sum()) for met in visited]),
+                Column("that decide", "d", [int((scope.counts > 0).sum()) for scope in visited]),
             ],
             "warnings": [
-                f"meets states without a rule in {one.failed_share:.0%} of the test episodes and "
-                f"{other.failed_share:.0%} of the training episodes, so that its performance is the floor"
-                if one.failed or other.failed
+                f"meets states without a rule in {test.failed_share:.0%} of the test episodes and "
+                f"{training.failed_share:.0%} of the training episodes, so that its performance is the floor"
+                if test.failed or training.failed
                 else ""
-                for one, other in zip(found, trained, strict=True)
+                for test, training in zip(tests, trainings, strict=True)
             ],
             "differing": f"{differ:.1%} of the states visited by the first",
             "observed": self._observed(policies[0]),
@@ -102,15 +104,15 @@ class VisitPart:
 
     def shares(self, ruleset: RuleSet) -> tuple[str, list[tuple[float, str]]]:
         """Return what shares are of, and for every rule its share, and in words how much it decides."""
-        met = self.visited(ruleset)
-        said = [
+        visited = self.visited(ruleset)
+        sentences = [
             f"It decides {'< 1%' if share < 0.01 else f'{share:.0%}'} of the states visited."
             if share
             else "It decides in none of the states visited."
-            for share in met.shares
+            for share in visited.shares
         ]
-        where = f"Shares are of the {len(met):,} states visited in training episodes."
-        return where, list(zip(met.shares.tolist(), said, strict=True))
+        domain = f"Shares are of the {len(visited):,} states visited in training episodes."
+        return domain, list(zip(visited.shares.tolist(), sentences, strict=True))
 
     def task_data(self) -> dict[str, Any]:
         """Return nothing more than every task has."""
@@ -118,9 +120,9 @@ class VisitPart:
 
     def policy_data(self, ruleset: RuleSet) -> dict[str, Any]:
         """Return what the rules go by, the features that matter most, states visited and episodes."""
-        met, scoring = self.visited(ruleset), ruleset.scoring
-        order = ranked(ruleset, met)
-        sample = met.points[spread(len(met.points), self._room(MOST_POINTS))]
+        visited, scoring = self.visited(ruleset), ruleset.scoring
+        order = ranked(ruleset, visited)
+        sample = visited.points[spread(len(visited.points), self._room(MOST_POINTS))]
         return {
             "scoring": None
             if scoring is None
@@ -131,47 +133,47 @@ class VisitPart:
             },
             "axes": sorted(order[:2]),
             "order": order,
-            "middle": numbers(median_point(met.points)),
+            "middle": numbers(median_point(visited.points)),
             "visited": [numbers(point) for point in sample],
-            "uncovered": int((met.deciders < 0).sum()),
+            "uncovered": int((visited.deciders < 0).sum()),
             "episodes": self.episodes(ruleset),
         }
 
     def episodes(self, ruleset: RuleSet) -> list[dict[str, Any]]:
         """Return a few training episodes: the worst, a middling one, the best, and the first."""
-        found = recorded_episodes(ruleset, self.task)
-        returns = np.array([self._returns(episode)[-1] for episode in found])
+        recorded = recorded_episodes(ruleset, self.task)
+        returns = np.array([self._returns(episode)[-1] for episode in recorded])
         order = np.argsort(returns, kind="stable").tolist()
         marks = {order[-1]: "the best", order[len(order) // 2]: "a middling one", order[0]: "the worst"}
         if returns.min() == returns.max():
             marks = {}
-        some = list(dict.fromkeys([*sorted(marks), *range(len(found))]))[:MOST_EPISODES]
+        chosen = list(dict.fromkeys([*sorted(marks), *range(len(recorded))]))[:MOST_EPISODES]
         return [
             {
                 "number": e + 1,
                 "seed": int(self.task.z[e]),
                 "mark": marks.get(e, ""),
-                **self.episode(found[e], ruleset),
+                **self.episode(recorded[e], ruleset),
             }
-            for e in sorted(some)
+            for e in sorted(chosen)
         ]
 
     def episode(self, episode: Trajectory, ruleset: RuleSet) -> dict[str, Any]:
         """Return one episode; of a long one, steps the same distance apart, with the first and the last."""
         n = len(episode.actions)
-        kept = spread(n, self._room(MOST_STEPS))
+        sampled = spread(n, self._room(MOST_STEPS))
         points = np.vstack([episode.points, episode.last])
         rules = choose_at(ruleset, episode.points)[1] if n else np.zeros(0, dtype=np.int64)
         returns = self._returns(episode)
         ending = ending_of(episode, self.task, n)
         return {
             "length": n,
-            "times": [*kept.tolist(), n],
-            "points": [numbers(point) for point in points[[*kept, n]]],
-            "rules": rules[kept].tolist(),
-            "actions": episode.actions[kept].tolist(),
-            "rewards": numbers(episode.rewards[kept]),
-            "returns": numbers(returns[[*kept, n]]),
+            "times": [*sampled.tolist(), n],
+            "points": [numbers(point) for point in points[[*sampled, n]]],
+            "rules": rules[sampled].tolist(),
+            "actions": episode.actions[sampled].tolist(),
+            "rewards": numbers(episode.rewards[sampled]),
+            "returns": numbers(returns[[*sampled, n]]),
             "total": numbers(returns[-1:])[0],
             "over": "" if ending == "no rule" else ending,
             "ended": CUT_EARLY if ending == "truncated" and n < self.task.t_max else ENDINGS[ending],
@@ -180,16 +182,16 @@ class VisitPart:
     def _returns(self, episode: Trajectory) -> NDArray[np.float64]:
         """Return the discounted return before every step and at the end, `(T + 1,)`."""
         rewards = episode.rewards
-        found = np.cumsum(self.task.gamma ** np.arange(len(rewards)) * rewards)
-        return np.concatenate([[0.0], found])
+        returns = np.cumsum(self.task.gamma ** np.arange(len(rewards)) * rewards)
+        return np.concatenate([[0.0], returns])
 
     def _room(self, most: int) -> int:
         """Return how many observations there is room for."""
         return max(2, min(most, MOST_NUMBERS // len(self.task.features)))
 
 
-def _interval(one: Evaluation) -> str:
-    return interval_in_words(one.interval, one.performance).replace("-", "−")
+def _interval(evaluation: Evaluation) -> str:
+    return interval_in_words(evaluation.interval, evaluation.performance).replace("-", "−")
 
 
 def spread(n: int, most: int) -> NDArray[np.int64]:

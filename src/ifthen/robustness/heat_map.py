@@ -47,12 +47,12 @@ def heat_map(stress: Stress) -> Figure:
     """Draw the share kept as colour, strengths and mean returns as numbers, and verdicts as frames."""
     rows, columns = len(stress.sweeps), max((len(sweep.levels) for sweep in stress.sweeps), default=1)
     names = [sweep.title for sweep in stress.sweeps]
-    beside = max((text_width(name, MEDIUM) for name in names), default=0.5) + 2 * MARGIN
-    wide, high = CELL_WIDTH * max(columns, 5), CELL_HEIGHT * rows
-    width, height = beside + wide + MARGIN, TITLE + high + BELOW
-    figure, like = Figure(figsize=(width, height)), abs(stress.undisturbed.performance or 0.0)
-    place = (beside / width, BELOW / height, CELL_WIDTH * columns / width, high / height)
-    axes = figure.add_axes(place)
+    left = max((text_width(name, MEDIUM) for name in names), default=0.5) + 2 * MARGIN
+    cells_width, cells_height = CELL_WIDTH * max(columns, 5), CELL_HEIGHT * rows
+    width, height = left + cells_width + MARGIN, TITLE + cells_height + BELOW
+    figure, reference = Figure(figsize=(width, height)), abs(stress.undisturbed.performance or 0.0)
+    rectangle = (left / width, BELOW / height, CELL_WIDTH * columns / width, cells_height / height)
+    axes = figure.add_axes(rectangle)
     axes.set_xlim(-0.5, columns - 0.5)
     axes.set_ylim(rows - 0.5, -0.5)
     axes.set_axis_off()
@@ -67,17 +67,17 @@ def heat_map(stress: Stress) -> Figure:
             parse_math=False,
         )
         for c, level in enumerate(sweep.levels):
-            _draw_cell(axes, c, r, level, like)
-    whole = f"{stress.task}: mean return by strength of a disturbance; undisturbed "
-    whole += mean_in_cell(stress.undisturbed, like)
+            _draw_cell(axes, c, r, level, reference)
+    heading = f"{stress.task}: mean return by strength of a disturbance; undisturbed "
+    heading += mean_in_cell(stress.undisturbed, reference)
     figure.text(
-        MARGIN / width, 1 - 0.5 * TITLE / height, whole, va="center", fontsize=MEDIUM, parse_math=False
+        MARGIN / width, 1 - 0.5 * TITLE / height, heading, va="center", fontsize=MEDIUM, parse_math=False
     )
-    _draw_key(figure, stress, beside, wide)
+    _draw_key(figure, stress, left, cells_width)
     return figure
 
 
-def _draw_cell(axes: Axes, c: int, r: int, level: Level, like: float) -> None:
+def _draw_cell(axes: Axes, c: int, r: int, level: Level, reference: float) -> None:
     """Draw one strength in column c and row r."""
     face = PALE if level.untried or math.isnan(level.kept) else KEPT(min(1.0, max(0.0, level.kept)))
     side = 1 - 2 * GAP
@@ -86,33 +86,43 @@ def _draw_cell(axes: Axes, c: int, r: int, level: Level, like: float) -> None:
     axes.add_patch(Rectangle(corner, side, side, facecolor=face, **frame))
     ink = ink_on(face) if isinstance(face, tuple) else "black"
     axes.text(c, r - 0.21, level.shown, ha="center", va="center", color=ink, fontsize=SMALL)
-    told, look = mean_in_cell(level, like), "bold"
-    axes.text(c, r + 0.19, told, ha="center", va="center", color=ink, fontsize=SMALL, weight=look)
+    mean_words, weight = mean_in_cell(level, reference), "bold"
+    axes.text(c, r + 0.19, mean_words, ha="center", va="center", color=ink, fontsize=SMALL, weight=weight)
 
 
-def _draw_key(figure: Figure, stress: Stress, beside: float, wide: float) -> None:
-    """Draw what colours and frames mean, below cells that are `wide` and begin at `beside`, in inches."""
+def _draw_key(figure: Figure, stress: Stress, left: float, cells_width: float) -> None:
+    """Draw what colours and frames mean, below cells that are `cells_width` wide and begin at `left`."""
     width, height = figure.get_size_inches()
-    bar = figure.add_axes((beside / width, 0.42 / height, 0.55 * wide / width, BAR / height))
-    drawn = figure.colorbar(ScalarMappable(Normalize(0, 1), KEPT), cax=bar, orientation="horizontal")
-    drawn.set_ticks([0, 0.5, 1], labels=[f"random: {in_units(stress.random, 100)}", "halfway", "undisturbed"])
-    drawn.outline.set_linewidth(0.5)
+    bar = figure.add_axes((left / width, 0.42 / height, 0.55 * cells_width / width, BAR / height))
+    scale = figure.colorbar(ScalarMappable(Normalize(0, 1), KEPT), cax=bar, orientation="horizontal")
+    scale.set_ticks([0, 0.5, 1], labels=[f"random: {in_units(stress.random, 100)}", "halfway", "undisturbed"])
+    scale.outline.set_linewidth(0.5)
     bar.tick_params(labelsize=SMALL, length=2, width=0.5, pad=2)
-    seen = {level.verdict for sweep in stress.sweeps for level in sweep.levels}
-    keys = [Patch(facecolor="none", label=name, **own) for name, own in FRAMES.items() if name in seen]
-    at = ((beside + 0.68 * wide) / width, 0.28 / height)
-    figure.legend(handles=keys, loc="lower left", bbox_to_anchor=at, frameon=False, fontsize=SMALL)
-    told = f"{'Required' if stress.asked else 'Threshold'}: {stress.requirement}."
-    figure.text(MARGIN / width, 0.1 / height, told, va="center", fontsize=SMALL, color=SOFT, parse_math=False)
+    verdicts = {level.verdict for sweep in stress.sweeps for level in sweep.levels}
+    keys = [
+        Patch(facecolor="none", label=name, **style) for name, style in FRAMES.items() if name in verdicts
+    ]
+    corner = ((left + 0.68 * cells_width) / width, 0.28 / height)
+    figure.legend(handles=keys, loc="lower left", bbox_to_anchor=corner, frameon=False, fontsize=SMALL)
+    requirement_words = f"{'Required' if stress.asked else 'Threshold'}: {stress.requirement}."
+    figure.text(
+        MARGIN / width,
+        0.1 / height,
+        requirement_words,
+        va="center",
+        fontsize=SMALL,
+        color=SOFT,
+        parse_math=False,
+    )
 
 
-def mean_in_cell(level: Level, like: float) -> str:
-    """Return a mean return in few digits, as many as a number `like` needs."""
+def mean_in_cell(level: Level, reference: float) -> str:
+    """Return a mean return in few digits, as many as the number `reference` needs."""
     if level.untried:
         return "not tried"
     if level.performance is None:
         return "no rule"
-    return f"{level.performance:,.0f}" if like >= 100 else in_units(level.performance, like)
+    return f"{level.performance:,.0f}" if reference >= 100 else in_units(level.performance, reference)
 
 
 def svg(stress: Stress) -> str:
@@ -120,5 +130,5 @@ def svg(stress: Stress) -> str:
     buffer = io.StringIO()
     with matplotlib.rc_context(REPEATABLE):
         heat_map(stress).savefig(buffer, format="svg", metadata={"Date": None})
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]
+    markup = buffer.getvalue()
+    return markup[markup.index("<svg") :]

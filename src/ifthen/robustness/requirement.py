@@ -37,19 +37,19 @@ def parse(text: str, fail_below: float | None = None) -> Demands:
         text: one or both requirements, separated by commas; "" for none.
         fail_below: the return below which an episode fails; None for the least performance required.
     """
-    found: dict[str, float] = {}
-    for part in filter(None, (each.strip() for each in text.split(","))):
-        match = DEMAND.fullmatch(part)
+    demands: dict[str, float] = {}
+    for demand in filter(None, (piece.strip() for piece in text.split(","))):
+        match = DEMAND.fullmatch(demand)
         name, operator = (match[1], match[2]) if match else ("", "")
         if match is None or operator != {"performance": ">=", "failed": "<="}[name]:
             raise ParameterError(
-                f"cannot require {part!r} of a disturbed policy: 'performance>=400' and 'failed<=5%' are "
+                f"cannot require {demand!r} of a disturbed policy: 'performance>=400' and 'failed<=5%' are "
                 "understood. On a command line put them into quotes."
             )
-        found[name] = float(match[3]) / (100 if match[4] else 1)
-    if not 0 <= found.get("failed", 0.0) <= 1:
+        demands[name] = float(match[3]) / (100 if match[4] else 1)
+    if not 0 <= demands.get("failed", 0.0) <= 1:
         raise ParameterError(f"failed must be a share from 0 to 1, such as 'failed<=0.05', not {text!r}.")
-    return Demands(found.get("performance"), found.get("failed"), fail_below)
+    return Demands(demands.get("performance"), demands.get("failed"), fail_below)
 
 
 class ReturnScale(NamedTuple):

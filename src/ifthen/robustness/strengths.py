@@ -28,21 +28,27 @@ def planned(
     """Return the strengths to play by name, or raise before anything is played."""
     usual = task.sweeps
     if disturb is None:
-        wanted: dict[str, Strengths] = dict.fromkeys(usual)
+        requested: dict[str, Strengths] = dict.fromkeys(usual)
     else:
-        wanted = dict(disturb) if isinstance(disturb, Mapping) else dict.fromkeys(disturb)
-    found: dict[str, tuple[float, ...]] = {}
-    for name, given in {**wanted, **(vary or {})}.items():
-        if given is None and name not in usual:
+        requested = dict(disturb) if isinstance(disturb, Mapping) else dict.fromkeys(disturb)
+    plan: dict[str, tuple[float, ...]] = {}
+    for name, strengths in {**requested, **(vary or {})}.items():
+        if strengths is None and name not in usual:
             policy_tester(task, name, 1)  # which says what there is
             raise ParameterError(f"{name} has no usual values: give some, such as {name}=5..15.")
-        values = usual[name] if given is None else numbers(given) if isinstance(given, str) else tuple(given)
+        values = (
+            usual[name]
+            if strengths is None
+            else numbers(strengths)
+            if isinstance(strengths, str)
+            else tuple(strengths)
+        )
         if not values or len(values) > MOST_STRENGTHS:
             raise ParameterError(f"{name} needs 1 to {MOST_STRENGTHS} strengths, not {len(values)}.")
-        found[name] = tuple(sorted(values))
-        policy_tester(task, name, found[name][0])
-        policy_tester(task, name, found[name][-1])
-    return found
+        plan[name] = tuple(sorted(values))
+        policy_tester(task, name, plan[name][0])
+        policy_tester(task, name, plan[name][-1])
+    return plan
 
 
 def numbers(text: str) -> tuple[float, ...]:
@@ -53,14 +59,14 @@ def numbers(text: str) -> tuple[float, ...]:
         step = (high - low) / (STEPS_OF_A_RANGE - 1)
         return tuple(plain(round(low + i * step, 12)) for i in range(STEPS_OF_A_RANGE))
     try:
-        found = [float(part) for part in text.split(",")]
+        strengths = [float(number) for number in text.split(",")]
     except ValueError:
-        found = [math.nan]
-    if not all(map(math.isfinite, found)):
+        strengths = [math.nan]
+    if not all(map(math.isfinite, strengths)):
         raise ParameterError(
             f"strengths are numbers, such as 0.01,0.05, or a range, such as 5..15, not {text!r}."
         )
-    return tuple(map(plain, found))
+    return tuple(map(plain, strengths))
 
 
 def plain(value: float) -> float:
@@ -70,10 +76,10 @@ def plain(value: float) -> float:
 
 def assignments(texts: Sequence[str]) -> dict[str, str | None]:
     """Return names and strengths of texts such as "noise=0.01,0.05" or "noise"; None for the usual ones."""
-    found: dict[str, str | None] = {}
+    by_name: dict[str, str | None] = {}
     for text in texts:
-        name, equals, given = (part.strip() for part in text.partition("="))
-        if not name or (equals and not given):
+        name, equals, strengths = (piece.strip() for piece in text.partition("="))
+        if not name or (equals and not strengths):
             raise ParameterError(f"a disturbance is given as noise or noise=0.01,0.05, not {text!r}.")
-        found[name] = given if equals else None
-    return found
+        by_name[name] = strengths if equals else None
+    return by_name

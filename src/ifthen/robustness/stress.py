@@ -78,8 +78,8 @@ class Stress(Shown):
 
         What is undecided counts by its mean.
         """
-        every = (level for sweep in self.sweeps for level in sweep.levels)
-        return self.undisturbed.holds is True and all(level.holds is not False for level in every)
+        levels = (level for sweep in self.sweeps for level in sweep.levels)
+        return self.undisturbed.holds is True and all(level.holds is not False for level in levels)
 
     @property
     def threshold(self) -> str:
@@ -90,10 +90,10 @@ class Stress(Shown):
 
     def text_table(self) -> TextTable:
         """Return one row per strength, and what was required and found below."""
-        like = self.undisturbed.performance
-        rows = [_row("none", "", self.undisturbed, like)]
+        reference = self.undisturbed.performance
+        rows = [_row("none", "", self.undisturbed, reference)]
         for sweep in self.sweeps:
-            rows += [_row(sweep.title, level.shown, level, like) for level in sweep.levels]
+            rows += [_row(sweep.title, level.shown, level, reference) for level in sweep.levels]
         headings = "disturbance", "strength", "mean return", "95 % interval", "failed", "kept", "verdict"
         title = f"{self.task} under disturbances, each alone" + (
             f", {self.episodes:,} test seeds" if self.episodes else ", exact"
@@ -142,7 +142,7 @@ class Stress(Shown):
                 "All numbers are exact: expected over all starts and chances, in episodes of at most t_max "
                 "steps. Nothing is sampled."
             )
-        late, acted = (
+        delayed, action_delayed = (
             [
                 (level.strength, level.performance)
                 for sweep in self.sweeps
@@ -151,7 +151,7 @@ class Stress(Shown):
             ]
             for name in ("delay", "action_delay")
         )
-        if late and late == acted:
+        if delayed and delayed == action_delayed:
             yield (
                 "delay and action_delay are the same to these rules: without memory, a late reading and a "
                 "late action have the same effect."
@@ -176,24 +176,24 @@ class Stress(Shown):
         """Return everything as plain data; numbers that do not exist are left out."""
         plain: dict[str, Any] = asdict(self)
         plain["holds"] = self.holds
-        for own, sweep in zip(plain["sweeps"], self.sweeps, strict=True):
-            own |= {"breaks": list(sweep.breaks), "words": sweep.words}
-            for level, found in zip(own["levels"], sweep.levels, strict=True):
-                level["verdict"] = found.verdict
+        for sweep_data, sweep in zip(plain["sweeps"], self.sweeps, strict=True):
+            sweep_data |= {"breaks": list(sweep.breaks), "words": sweep.words}
+            for level_data, level in zip(sweep_data["levels"], sweep.levels, strict=True):
+                level_data["verdict"] = level.verdict
         plain["undisturbed"]["verdict"] = self.undisturbed.verdict
-        known: dict[str, Any] = _without_nothing(plain)
-        return known
+        present: dict[str, Any] = _without_nothing(plain)
+        return present
 
 
-def _row(name: str, strength: str, level: Level, like: float | None) -> tuple[str, ...]:
-    """Return the cells of one strength, with as many digits as the number `like` has."""
+def _row(name: str, strength: str, level: Level, reference: float | None) -> tuple[str, ...]:
+    """Return the cells of one strength, with as many digits as the number `reference` has."""
     if level.untried:
         return name, strength, *[NOTHING] * 4, "not tried"
     if level.performance is None:
         mean, ends = "no return", "a state without a rule"
     else:
-        mean = in_units(level.performance, like)
-        ends = interval_in_words(level.interval, level.performance if like is None else like)
+        mean = in_units(level.performance, reference)
+        ends = interval_in_words(level.interval, level.performance if reference is None else reference)
     failed = NOTHING if level.failed is None else percent(level.failed)
     kept = NOTHING if math.isnan(level.kept) else percent(max(0.0, level.kept))
     return name, strength, mean, ends, failed, kept, level.verdict
@@ -202,13 +202,13 @@ def _row(name: str, strength: str, level: Level, like: float | None) -> tuple[st
 def _without_nothing(value: Any) -> Any:
     """Return plain data without None and NaN."""
     if isinstance(value, dict):
-        kept = {key: _without_nothing(own) for key, own in value.items()}
+        items = {key: _without_nothing(item) for key, item in value.items()}
         return {
-            key: own
-            for key, own in kept.items()
-            if own is not None and not (isinstance(own, float) and own != own)
+            key: item
+            for key, item in items.items()
+            if item is not None and not (isinstance(item, float) and item != item)
         }
-    return [_without_nothing(own) for own in value] if isinstance(value, (list, tuple)) else value
+    return [_without_nothing(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def stress(
@@ -240,14 +240,14 @@ def stress(
         threads: how many threads to use, all cores where None; results do not depend on it.
         progress: called with the name of every disturbance before it is played.
     """
-    policy, own = with_task(policy, task)
-    base, ruleset = own.undisturbed, checked_ruleset(policy, own)
+    policy, task = with_task(policy, task)
+    base, ruleset = task.undisturbed, checked_ruleset(policy, task)
     demands, plan = parse(require, fail_below), planned(base, disturb, vary)
     workers = checked_threads(threads)
-    plain = policy_tester(base, threads=workers).tested(ruleset, episodes)
+    undisturbed = policy_tester(base, threads=workers).tested(ruleset, episodes)
     random = simulator_of(base, threads=workers).random_performance(episodes)
-    scale = ReturnScale(random, plain.performance)
-    must = required(demands, scale)
+    scale = ReturnScale(random, undisturbed.performance)
+    limits = required(demands, scale)
     nominal = {name: base.nominal(name) if "." in name else None for name in plan}
     sweeps = []
     for name, strengths in plan.items():
@@ -257,27 +257,29 @@ def stress(
         for strength in strengths:
             tester = policy_tester(base, name, strength, workers)
             try:
-                found = tester.tested(ruleset, episodes)
+                disturbed = tester.tested(ruleset, episodes)
             except TooLargeError as problem:
-                levels.append(_not_tried(strength, must, str(problem)))
+                levels.append(_not_tried(strength, limits, str(problem)))
                 continue
             factor = tester.task.t_max / base.t_max
-            why = _untried(plain, found) if factor > 1 else ""
-            grows = base.gamma == 1 and factor != 1 and not why
-            longer = lengthened(scale, plain, factor) if grows else scale
-            levels.append(_level(strength, found, longer, must.on(scale, longer), why))
+            untried = _untried(undisturbed, disturbed) if factor > 1 else ""
+            grows = base.gamma == 1 and factor != 1 and not untried
+            longer_scale = lengthened(scale, undisturbed, factor) if grows else scale
+            levels.append(_level(strength, disturbed, longer_scale, limits.on(scale, longer_scale), untried))
         sweeps.append(Sweep(name, tuple(levels), nominal[name]))
-    trained = in_words(own.disturbances)
-    count = 0 if plain.method == "exact" else episodes
-    level = _level(0.0, plain, scale, must)
-    seeds = None if plain.seeds is None else (int(plain.seeds.min()), int(plain.seeds.max()))
+    trained = in_words(task.disturbances)
+    count = 0 if undisturbed.method == "exact" else episodes
+    level = _level(0.0, undisturbed, scale, limits)
+    seeds = (
+        None if undisturbed.seeds is None else (int(undisturbed.seeds.min()), int(undisturbed.seeds.max()))
+    )
     return Stress(
         base.name,
         count,
         level,
         scale.zero,
-        str(must),
-        must.fail_below,
+        str(limits),
+        limits.fail_below,
         tuple(sweeps),
         trained,
         demands != Demands(),
@@ -285,44 +287,48 @@ def stress(
     )
 
 
-def _untried(plain: Evaluation, found: Evaluation) -> str:
+def _untried(usual: Evaluation, longer: Evaluation) -> str:
     """Return why a longer limit tried nothing; "" where an episode got longer.
 
     Args:
-        plain: episodes with the usual limit.
-        found: the same with the longer one.
+        usual: episodes with the usual limit.
+        longer: the same with the longer one.
     """
-    if plain.longest is None or found.longest is None:  # a table, where only t_max cuts episodes
-        return "" if plain.truncated_share else "no episode reaches the usual limit"
-    if found.longest > plain.longest:
+    if usual.longest is None or longer.longest is None:  # a table, where only t_max cuts episodes
+        return "" if usual.truncated_share else "no episode reaches the usual limit"
+    if longer.longest > usual.longest:
         return ""
-    if found.truncated_share:
-        return f"the environment itself ends episodes at step {found.longest:,}"
-    return f"every episode ends before the usual limit, at step {found.longest:,} at the latest"
+    if longer.truncated_share:
+        return f"the environment itself ends episodes at step {longer.longest:,}"
+    return f"every episode ends before the usual limit, at step {longer.longest:,} at the latest"
 
 
-def _not_tried(strength: float, must: Limits, why: str) -> Level:
+def _not_tried(strength: float, limits: Limits, why: str) -> Level:
     """Return a strength that was not tried."""
-    return Level(strength, None, None, None, math.nan, must.performance, None, None, why)
+    return Level(strength, None, None, None, math.nan, limits.performance, None, None, why)
 
 
-def _level(strength: float, found: Evaluation, scale: ReturnScale, must: Limits, untried: str = "") -> Level:
+def _level(
+    strength: float, evaluation: Evaluation, scale: ReturnScale, limits: Limits, untried: str = ""
+) -> Level:
     """Return what was found at one strength."""
-    failed = found.failed_share
-    if found.returns is not None:
-        below = found.returns < must.fail_below - EQUAL * max(1.0, abs(must.fail_below))
-        failed = max(failed or 0.0, float(np.average(below, weights=found.chances)))
-    enough = not found.failed and found.performance >= must.performance - EQUAL * abs(must.performance)
-    few = must.failed is None or (failed is not None and failed <= must.failed + EQUAL)
+    failed = evaluation.failed_share
+    if evaluation.returns is not None:
+        below = evaluation.returns < limits.fail_below - EQUAL * max(1.0, abs(limits.fail_below))
+        failed = max(failed or 0.0, float(np.average(below, weights=evaluation.chances)))
+    enough = not evaluation.failed and evaluation.performance >= limits.performance - EQUAL * abs(
+        limits.performance
+    )
+    few_failed = limits.failed is None or (failed is not None and failed <= limits.failed + EQUAL)
     return Level(
         strength=strength,
-        performance=None if found.failed else found.performance,
-        interval=found.interval,
+        performance=None if evaluation.failed else evaluation.performance,
+        interval=evaluation.interval,
         failed=failed,
-        kept=math.nan if found.failed else scale.share(found.performance),
-        required=must.performance,
-        holds=None if untried else enough and few,
-        mean_steps=found.mean_steps,
+        kept=math.nan if evaluation.failed else scale.share(evaluation.performance),
+        required=limits.performance,
+        holds=None if untried else enough and few_failed,
+        mean_steps=evaluation.mean_steps,
         untried=untried,
-        few_failed=few,
+        few_failed=few_failed,
     )

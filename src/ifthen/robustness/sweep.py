@@ -94,7 +94,7 @@ class Sweep:
     def breaks(self) -> tuple[float, ...]:
         """The first values at which the requirement is broken, on either side of a nominal value."""
         broken = [[level.strength for level in side if level.verdict == "broken"] for side in self.sides]
-        return tuple(own[0] for own in broken if own)
+        return tuple(values[0] for values in broken if values)
 
     @property
     def withstood(self) -> bool:
@@ -120,25 +120,25 @@ class Sweep:
     def found(self) -> str:
         """Where the requirement holds, is undecided and is broken, in words; "" where nothing was tried."""
         tried = [[level for level in side if level.holds is not None] for side in self.sides]
-        return "; ".join(", ".join(_found(side)) for side in tried if side)
+        return "; ".join(", ".join(_findings(side)) for side in tried if side)
 
 
-def _found(tried: Sequence[Level]) -> Iterator[str]:
+def _findings(tried: Sequence[Level]) -> Iterator[str]:
     """Yield the last strength that holds, those undecided, the first broken, and the first with a failure."""
-    first = next((i for i, own in enumerate(tried) if own.verdict == "broken"), len(tried))
-    held = [own for own in tried[:first] if own.verdict == "holds"]
-    unsure = [own for own in tried[:first] if own.verdict == "undecided"]
-    if len(held) == len(tried) > 1:
-        yield f"holds at all strengths, {held[0].shown} to {held[-1].shown}"
-    elif held:
-        yield f"holds at {held[-1].shown}"
+    first_broken = next((i for i, level in enumerate(tried) if level.verdict == "broken"), len(tried))
+    holding = [level for level in tried[:first_broken] if level.verdict == "holds"]
+    unsure = [level for level in tried[:first_broken] if level.verdict == "undecided"]
+    if len(holding) == len(tried) > 1:
+        yield f"holds at all strengths, {holding[0].shown} to {holding[-1].shown}"
+    elif holding:
+        yield f"holds at {holding[-1].shown}"
     if unsure:
         yield f"undecided at {listed_strengths(unsure)}"
-    if first < len(tried):
-        yield f"broken at {tried[first].shown}"
-        if again := [own for own in tried[first:] if own.verdict == "holds"]:
+    if first_broken < len(tried):
+        yield f"broken at {tried[first_broken].shown}"
+        if again := [level for level in tried[first_broken:] if level.verdict == "holds"]:
             yield f"holds again at {listed_strengths(again)}"
-    failing = next((own for own in tried if own.failed), None)
+    failing = next((level for level in tried if level.failed), None)
     if failing is not None and failing.failed is not None:
         yield f"first failed episodes at {failing.shown} ({percent(failing.failed)})"
 

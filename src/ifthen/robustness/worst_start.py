@@ -64,10 +64,10 @@ class WorstStart:
     @property
     def name(self) -> str:
         """The start in words."""
-        own = self.episode
+        episode = self.episode
         if self.found == "reset seed":
-            return f"reset seed {own.seed:,}"
-        return f"{self.found} with {in_words(own.start, own.tested, own.named)}"
+            return f"reset seed {episode.seed:,}"
+        return f"{self.found} with {in_words(episode.start, episode.tested, episode.named)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,17 +103,17 @@ class WorstStarts(Shown):
         """Return one row per start."""
         shown = self.starts[:1] if self.all_alike else self.starts
         rows = tuple(
-            (start.name, in_units(start.total), f"{len(own.steps):,}", own.ending)
+            (start.name, in_units(start.total), f"{len(episode.steps):,}", episode.ending)
             for start in shown
-            for own in [start.episode]
+            for episode in [start.episode]
         )
         headings = "start", "return", "steps", "ending"
         return TextTable(f"The worst starts of {self.task}", headings, rows, self.notes)
 
     def to_text(self, width: int = 100) -> str:
         """Return the starts, and the worst episode step by step."""
-        parts = [self.text_table().to_text(width), prose(f"The worst, {self.worst.name}:", width)]
-        return "\n\n".join([*parts, self.worst.episode.to_text(width)])
+        blocks = [self.text_table().to_text(width), prose(f"The worst, {self.worst.name}:", width)]
+        return "\n\n".join([*blocks, self.worst.episode.to_text(width)])
 
     def shown_parts(self) -> list[Part]:
         """Return the table and the worst episode."""
@@ -122,8 +122,8 @@ class WorstStarts(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
         starts = [
-            {"found": each.found, "return": each.total, "episode": each.episode.to_dict()}
-            for each in self.starts
+            {"found": start.found, "return": start.total, "episode": start.episode.to_dict()}
+            for start in self.starts
         ]
         return {"task": self.task, "notes": list(self.notes), "starts": starts}
 
@@ -141,45 +141,47 @@ def worst_starts(
         seed: of the search among states.
         threads: how many threads to use, all cores where None; results do not depend on it.
     """
-    policy, own = with_task(policy, task)
-    ruleset = checked_ruleset(policy, own)
-    if not isinstance(own, EnvTask):
-        return _on_table(ruleset, tabular(own, "the search for worst starts"))
-    simulator = environment_simulator(own, checked_threads(threads))
+    policy, task = with_task(policy, task)
+    ruleset = checked_ruleset(policy, task)
+    if not isinstance(task, EnvTask):
+        return _on_table(ruleset, tabular(task, "the search for worst starts"))
+    simulator = environment_simulator(task, checked_threads(threads))
     episodes = whole_number("episodes", episodes, SHOWN, EPISODE_LIMIT)
     seeds = simulator.task.searching(episodes)
-    played = simulator.play_ruleset(ruleset, seeds)
-    order = np.argsort(played.returns[0], kind="stable")[:SHOWN]
-    found = [
-        WorstStart("reset seed", float(played.returns[0, i]), trace(ruleset, own, seed=int(seeds[i])))
+    rollouts = simulator.play_ruleset(ruleset, seeds)
+    order = np.argsort(rollouts.returns[0], kind="stable")[:SHOWN]
+    starts = [
+        WorstStart("reset seed", float(rollouts.returns[0, i]), trace(ruleset, task, seed=int(seeds[i])))
         for i in order
     ]
     notes = [
         f"Reset seeds {seeds[0]:,} to {seeds[-1]:,} were played; their mean return is "
-        f"{in_units(float(played.returns.mean()))}."
+        f"{in_units(float(rollouts.returns.mean()))}."
     ]
-    told = disturbances_in_words(simulator.task.disturbances)
-    if told:
-        notes.append(f"All with {told}.")
+    disturbances = disturbances_in_words(simulator.task.disturbances)
+    if disturbances:
+        notes.append(f"All with {disturbances}.")
     twin, box = simulator.from_states, ""
     if twin is not None:
         states = twin.real_states(seeds)
         box = _box_in_words(twin, ruleset, states)
         notes.append(f"The starts lie in the box {box}. No episode started outside of it.")
-        searched = [_searched(twin, ruleset, states, int(first), seed) for first in order]
-        found += [_from_state(twin, ruleset, own, *each) for each in sorted(searched, key=lambda s: s[0])]
+        searched = [_searched(twin, ruleset, states, int(index), seed) for index in order]
+        starts += [
+            _from_state(twin, ruleset, task, *outcome) for outcome in sorted(searched, key=lambda s: s[0])
+        ]
         tried = plural(SHOWN * CANDIDATES * GENERATIONS, "state")
         notes.append(
             f"A search (CMA-ES, an evolution strategy) tried {tried} in this box; perhaps no seed gives them."
         )
     else:
         notes.append(
-            f"{own.name} starts where a reset seed says: states cannot be set, so none were searched."
+            f"{task.name} starts where a reset seed says: states cannot be set, so none were searched."
         )
-    least, most = float(played.returns.min()), float(played.returns.max())
-    if min(start.total for start in found) == most:
+    least, most = float(rollouts.returns.min()), float(rollouts.returns.max())
+    if min(start.total for start in starts) == most:
         notes.append(ALIKE)
-    return WorstStarts(own.name, tuple(found), tuple(notes), (episodes, least, most), box)
+    return WorstStarts(task.name, tuple(starts), tuple(notes), (episodes, least, most), box)
 
 
 def _box_in_words(simulator: TwinSimulator, ruleset: RuleSet, states: Floats) -> str:
@@ -196,27 +198,27 @@ def _box_in_words(simulator: TwinSimulator, ruleset: RuleSet, states: Floats) ->
 
 
 def _searched(
-    simulator: TwinSimulator, ruleset: RuleSet, states: Floats, first: int, seed: int
+    simulator: TwinSimulator, ruleset: RuleSet, states: Floats, index: int, seed: int
 ) -> tuple[float, Floats]:
     """Return the least return that CMA-ES finds, and its start, from the state number `first` on."""
     low, high = states.min(axis=0), states.max(axis=0)
-    free = np.flatnonzero(high > low)
-    if not len(free):  # all starts are alike
-        alike = simulator.play_from(ruleset, simulator.starts_in(states[first][None]))
-        return float(alike.returns[0, 0]), states[first]
-    middle, half = (low + high) / 2, (high - low)[free] / 2
-    search = new_cma((states[first] - middle)[free] / half, WIDTH)
-    worst = math.inf, states[first]
+    varying = np.flatnonzero(high > low)
+    if not len(varying):  # all starts are alike
+        rollout = simulator.play_from(ruleset, simulator.starts_in(states[index][None]))
+        return float(rollout.returns[0, 0]), states[index]
+    middle, half = (low + high) / 2, (high - low)[varying] / 2
+    search = new_cma((states[index] - middle)[varying] / half, WIDTH)
+    worst = math.inf, states[index]
     for generation in range(GENERATIONS):
-        key = stream(seed, "worst start", first, generation)
-        noise = [normal(key, 2 * i) for i in range(CANDIDATES * len(free))]
-        candidates = np.clip(drawn(search, np.reshape(noise, (CANDIDATES, len(free)))), -1, 1)
-        tried = np.repeat(middle[None], CANDIDATES, axis=0)
-        tried[:, free] = np.clip(middle[free] + half * candidates, low[free], high[free])
-        totals = simulator.play_from(ruleset, simulator.starts_in(tried)).returns[0]
+        key = stream(seed, "worst start", index, generation)
+        noise = [normal(key, 2 * i) for i in range(CANDIDATES * len(varying))]
+        candidates = np.clip(drawn(search, np.reshape(noise, (CANDIDATES, len(varying)))), -1, 1)
+        tried_states = np.repeat(middle[None], CANDIDATES, axis=0)
+        tried_states[:, varying] = np.clip(middle[varying] + half * candidates, low[varying], high[varying])
+        totals = simulator.play_from(ruleset, simulator.starts_in(tried_states)).returns[0]
         least = int(totals.argmin())
         if totals[least] < worst[0]:
-            worst = float(totals[least]), tried[least]
+            worst = float(totals[least]), tried_states[least]
         search = updated(search, candidates, -totals)
     return worst
 
@@ -225,18 +227,20 @@ def _from_state(
     simulator: TwinSimulator, ruleset: RuleSet, task: Task, total: float, state: Floats
 ) -> WorstStart:
     """Return a start in a state of an environment, with its episode."""
-    found = simulator.record_from(ruleset, simulator.starts_in(state[None]))[0]
-    return WorstStart("state", total, trace_of(found, ruleset, task, None, None, task.t_max))
+    trajectory = simulator.record_from(ruleset, simulator.starts_in(state[None]))[0]
+    return WorstStart("state", total, trace_of(trajectory, ruleset, task, None, None, task.t_max))
 
 
 def _on_table(ruleset: RuleSet, task: TabularTask) -> WorstStarts:
     """Return the initial states with the least exact values."""
     values = table_values(task, policy_table(ruleset, task))[task.dynamics.starts]
     order = np.argsort(np.where(np.isnan(values), -np.inf, values), kind="stable")[:SHOWN]
-    starts = [int(task.initial_states[i]) for i in order]
-    found = tuple(
-        WorstStart("initial state", float(values[i]), trace(ruleset, task, start=start))
-        for i, start in zip(order, starts, strict=True)
+    states = [int(task.initial_states[i]) for i in order]
+    starts = tuple(
+        WorstStart("initial state", float(values[i]), trace(ruleset, task, start=state))
+        for i, state in zip(order, states, strict=True)
     )
     count = plural(len(task.initial_states), "initial state")
-    return WorstStarts(task.name, found, (f"Expected returns are exact, and all of {count} were looked at.",))
+    return WorstStarts(
+        task.name, starts, (f"Expected returns are exact, and all of {count} were looked at.",)
+    )

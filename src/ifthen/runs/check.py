@@ -53,9 +53,9 @@ class Check:
 
     def _epoch_seconds(self, played: RandomPlay, steps: float) -> float:
         """Return how long an epoch takes, given the steps of an episode."""
-        p = PPLDL(self.task, threads=1).parameters
-        rulesets, episodes = float(p.pop_size or 0), 0.0
-        for heat in p.budget.heats(1_000_000, self.task.n_episodes):
+        parameters = PPLDL(self.task, threads=1).parameters
+        rulesets, episodes = float(parameters.pop_size or 0), 0.0
+        for heat in parameters.budget.heats(1_000_000, self.task.n_episodes):
             episodes += rulesets * len(heat)
             rulesets /= 2
         return episodes * steps / (played.steps_per_second * self.threads)
@@ -63,13 +63,13 @@ class Check:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         played = {} if self.played is None else self.played._asdict()
-        seen = played.pop("seen", np.empty((0, 2))).tolist()
+        seen_ranges = played.pop("seen", np.empty((0, 2))).tolist()
         return {
             "task": self.task.name,
             "notes": list(self.notes),
             "features": [
-                {**feature.to_dict(), **({"seen": ends} if ends else {})}
-                for feature, ends in zip_longest(self.task.features, seen)
+                {**feature.to_dict(), **({"seen": bounds} if bounds else {})}
+                for feature, bounds in zip_longest(self.task.features, seen_ranges)
             ],
             "actions": list(self.task.action_names),
             **played,
@@ -79,16 +79,16 @@ class Check:
     def table(self) -> TextTable:
         """Return the features that were seen to change, with their ranges."""
         features = self.task.features
-        ends = [(f.low, f.high) for f in features] if self.played is None else self.played.seen.tolist()
+        bounds = [(f.low, f.high) for f in features] if self.played is None else self.played.seen.tolist()
         rows = []
-        for feature, source, (low, high) in zip(features, sources_of(self.task), ends, strict=True):
+        for feature, source, (low, high) in zip(features, sources_of(self.task), bounds, strict=True):
             label = f"{feature.name} ({feature.unit})" if feature.unit else feature.name
-            kind = "whole" if feature.is_integer else "real"
+            numbers = "whole" if feature.is_integer else "real"
             range_ = f"{feature.low:.4g} to {feature.high:.4g}"
             if low < high:
-                rows.append((label, kind, range_, source, f"{low:.4g} to {high:.4g}"))
-        more = len(rows) - MOST_ROWS
-        notes = (f"… and {more} more.",) if more > 0 else ()
+                rows.append((label, numbers, range_, source, f"{low:.4g} to {high:.4g}"))
+        n_omitted = len(rows) - MOST_ROWS
+        notes = (f"… and {n_omitted} more.",) if n_omitted > 0 else ()
         headings = ("feature", "numbers", "range", "which is", "seen")
         return TextTable("What rules see", headings, tuple(rows[:MOST_ROWS]), notes)
 
@@ -144,19 +144,19 @@ def check(env: Any, *, threads: int | None = None) -> Check:
 def checked(make: Callable[[], Task], threads: int | None = None) -> Check:
     """Return what `check` does of the task that a function makes; what it warns of becomes notes."""
     threads = checked_threads(threads)
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", IfthenWarning)
         task = make()
     notes = []
-    for warning in said:
+    for warning in caught:
         if issubclass(warning.category, IfthenWarning):
             notes.append(str(warning.message).removeprefix(f"{task.name}: "))
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     played = random_play(task, SECONDS)
-    still: Any = [] if played is None else np.flatnonzero(played.seen[:, 0] == played.seen[:, 1])
-    if len(still):
-        names = [task.features[i].name for i in still]
+    constant: Any = [] if played is None else np.flatnonzero(played.seen[:, 0] == played.seen[:, 1])
+    if len(constant):
+        names = [task.features[i].name for i in constant]
         notes.append(
             f"{plural(len(names), 'feature')} never changed in random episodes: {listed(names)}. Those that "
             "never will can be left out: env_task(…, leave_out=[…]), or --task-set leave_out=…."

@@ -20,8 +20,10 @@ from ifthen.verification.requirements import all_met
 
 def meets(ruleset: RuleSet, task: Task, require: Sequence[str]) -> bool:
     """Return whether rules meet the requirements that no shield keeps, on the seeds for shortening."""
-    others = [text for text in requirements_in(require) if not is_about_rules(text)]
-    return not others or all_met(Case(ruleset, task, seeds=task.pruning_seeds()), others)
+    about_behaviour = [
+        requirement for requirement in requirements_in(require) if not is_about_rules(requirement)
+    ]
+    return not about_behaviour or all_met(Case(ruleset, task, seeds=task.pruning_seeds()), about_behaviour)
 
 
 def choose_list(system: System, require: Sequence[str]) -> Point | None:
@@ -34,14 +36,14 @@ def choose_list(system: System, require: Sequence[str]) -> Point | None:
         system: what has learnt.
         require: the requirements, one text each.
     """
-    front, own = system.front, getattr(system, "chosen", None)
-    if front is None or own is None or meets(system.ruleset, system.task, require):
+    front, own_choice = system.front, getattr(system, "chosen", None)
+    if front is None or own_choice is None or meets(system.ruleset, system.task, require):
         return None
-    most = {name: getattr(system.parameters, name, None) for name in ("rules", "tests")}
-    fits = [
+    limits = {name: getattr(system.parameters, name, None) for name in ("rules", "tests")}
+    fitting = [
         point
         for point in front.points
-        if all(limit is None or getattr(point, name) <= limit for name, limit in most.items())
+        if all(limit is None or getattr(point, name) <= limit for name, limit in limits.items())
     ]
-    ranked = sorted(fits, key=lambda point: -point.score)
+    ranked = sorted(fitting, key=lambda point: -point.score)
     return next((point for point in ranked if meets(point.ruleset, system.task, require)), None)

@@ -32,7 +32,7 @@ from ifthen.systems.front import Front, Point
 from ifthen.systems.learning import Callback
 from ifthen.systems.pplx.pplx import PPLX
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
-from ifthen.systems.pplx.teacher import Teacher, Whole
+from ifthen.systems.pplx.teacher import ObservationBuilder, Teacher
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.text_table import TextTable
 
@@ -101,43 +101,50 @@ class DistilResult(Shown):
     @property
     def note(self) -> str:
         """What to know about a list that acts unlike the teacher in many of its states; "" for others."""
-        same = self.chosen.on_teachers.same
-        if same >= LITTLE:
+        agreement = self.chosen.on_teachers.same
+        if agreement >= LITTLE:
             return ""
         gains = self.chosen.evaluation.performance - self.teacher_evaluation.performance
-        told = f"These rules act differently from the teacher in {1 - same:.0%} of its states"
-        told += " and get more" if gains > 0 else " and get less" if gains < 0 else ""
+        sentence = f"These rules act differently from the teacher in {1 - agreement:.0%} of its states"
+        sentence += " and get more" if gains > 0 else " and get less" if gains < 0 else ""
         if self.system.parameters.imitate:
-            return f"{told}. More rules or steps may imitate it better."
-        return f"{told}: they were tuned by their returns. tune=False (--no-tune) only imitates it."
+            return f"{sentence}. More rules or steps may imitate it better."
+        return f"{sentence}: they were tuned by their returns. tune=False (--no-tune) only imitates it."
 
     def tables(self) -> list[TextTable]:
         """Return the returns, the fidelity and the front."""
-        own, name = self.chosen, plural(self.chosen.point.rules, "rule")
+        chosen, list_label = self.chosen, plural(self.chosen.point.rules, "rule")
         seeds = plural(self.teacher_evaluation.episodes, "test seed")
         returns = tuple(
-            (who, in_units(found.performance), interval_in_words(found.interval, found.performance))
-            for who, found in ((self.teacher, self.teacher_evaluation), (name, own.evaluation))
+            (
+                label,
+                in_units(measured.performance),
+                interval_in_words(measured.interval, measured.performance),
+            )
+            for label, measured in ((self.teacher, self.teacher_evaluation), (list_label, chosen.evaluation))
         )
         fidelity = tuple(
-            (f"states that {who}", f"{found.same:.1%}", f"{found.kept:.1%}")
-            for who, found in (("the list visits", own.on_own), ("the teacher visits", own.on_teachers))
+            (f"states that {visitor}", f"{measured.same:.1%}", f"{measured.kept:.1%}")
+            for visitor, measured in (
+                ("the list visits", chosen.on_own),
+                ("the teacher visits", chosen.on_teachers),
+            )
         )
         front = tuple(
             (
-                str(each.point.rules),
-                str(each.point.tests),
-                in_units(each.evaluation.performance, self.teacher_evaluation.performance),
-                f"{each.on_own.same:.1%}",
-                f"{each.on_own.kept:.1%}",
+                str(imitation.point.rules),
+                str(imitation.point.tests),
+                in_units(imitation.evaluation.performance, self.teacher_evaluation.performance),
+                f"{imitation.on_own.same:.1%}",
+                f"{imitation.on_own.kept:.1%}",
             )
-            for each in self.imitations
+            for imitation in self.imitations
         )
         task = self.system.task.name
         return [
             TextTable(f"{task}: mean return on {seeds}", ("", "mean return", "95 % interval"), returns),
             TextTable(
-                f"Fidelity of {name} to the teacher",
+                f"Fidelity of {list_label} to the teacher",
                 ("", "same action", "by cost"),
                 fidelity,
                 (
@@ -156,14 +163,14 @@ class DistilResult(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
 
-        def plain(own: Imitation) -> dict[str, Any]:
+        def plain(imitation: Imitation) -> dict[str, Any]:
             return {
-                "rules": own.point.rules,
-                "tests": own.point.tests,
-                "return": own.evaluation.performance,
-                "interval": own.evaluation.interval,
-                "fidelity on its own states": own.on_own._asdict(),
-                "fidelity on the teacher's states": own.on_teachers._asdict(),
+                "rules": imitation.point.rules,
+                "tests": imitation.point.tests,
+                "return": imitation.evaluation.performance,
+                "interval": imitation.evaluation.interval,
+                "fidelity on its own states": imitation.on_own._asdict(),
+                "fidelity on the teacher's states": imitation.on_teachers._asdict(),
             }
 
         return {
@@ -173,7 +180,7 @@ class DistilResult(Shown):
             "teacher's interval": self.teacher_evaluation.interval,
             "chosen": plain(self.chosen),
             "note": self.note,
-            "front": [plain(own) for own in self.imitations],
+            "front": [plain(imitation) for imitation in self.imitations],
         }
 
     def __str__(self) -> str:
@@ -224,7 +231,7 @@ def distil(
     episodes = whole_number("episodes", episodes, 1, MOST_EPISODES)
     if isinstance(teacher, (str, Path)) and is_rules_file(teacher):
         teacher = read_ruleset(teacher, as_task(task))[0]
-    teacher, own = policy_and_its_task(teacher, task)
+    teacher, env_task = policy_and_its_task(teacher, task)
     if "imitate" in parameters:
         raise ParameterError("distil takes tune=False (--no-tune) in place of imitate=True.")
     if require and not tune:
@@ -234,7 +241,7 @@ def distil(
         )
     options: dict[str, Any] = {"rules": rules, "tests": tests, "steps": steps, "terms": terms}
     options |= {"imitate": not tune, "require": require, "seed": seed, **parameters}
-    system = PPLX(own, teacher=teacher, threads=checked_threads(threads), **options)
+    system = PPLX(env_task, teacher=teacher, threads=checked_threads(threads), **options)
     _check_start(system)
     system.learn(progress_bar=progress_bar, callback=callback)
     return compared(system, episodes)
@@ -243,7 +250,7 @@ def distil(
 def _check_start(system: PPLX) -> None:
     """Raise where a teacher has no action at the start."""
     task, teacher = environment(system.task, "distillation"), cast(Teacher, system.teacher)
-    if teacher.actions(Whole(task).probes()[:1])[0] < 0:
+    if teacher.actions(ObservationBuilder(task).probes()[:1])[0] < 0:
         raise ParameterError(
             f"the teacher {teacher.name} has no action at the start of {task.name}: give rules of which the "
             "last one always holds."
@@ -254,22 +261,24 @@ def compared(system: PPLX, episodes: int = 100) -> DistilResult:
     """Return how the lists of a system that was taught compare with the teacher, on test seeds."""
     task, teacher = environment(system.task, "distillation"), cast(Teacher, system.teacher)
     seeds, simulator = task.test_seeds(episodes), environment_simulator(task, system.threads)
-    taught = environment_simulator(task).record(teacher.actions, seeds)
-    theirs = states_of(taught)
-    front, worth, found = system.front, costs_at(system, theirs), []
+    teacher_episodes = environment_simulator(task).record(teacher.actions, seeds)
+    teacher_states = states_of(teacher_episodes)
+    front, teacher_costs, imitations = system.front, costs_at(system, teacher_states), []
     for point in front.points:
-        played = simulator.episodes(point.ruleset, seeds)
-        own = states_of(played)
-        found.append(
+        list_episodes = simulator.episodes(point.ruleset, seeds)
+        list_states = states_of(list_episodes)
+        imitations.append(
             Imitation(
                 point,
-                evaluation(task, played, seeds),
-                fidelity(point.ruleset, task, teacher, own, costs_at(system, own)),
-                fidelity(point.ruleset, task, teacher, theirs, worth),
+                evaluation(task, list_episodes, seeds),
+                fidelity(point.ruleset, task, teacher, list_states, costs_at(system, list_states)),
+                fidelity(point.ruleset, task, teacher, teacher_states, teacher_costs),
             )
         )
-    chosen = found[front.points.index(system.chosen(front))]
-    return DistilResult(system, teacher.name, evaluation(task, taught, seeds), chosen, tuple(found))
+    chosen = imitations[front.points.index(system.chosen(front))]
+    return DistilResult(
+        system, teacher.name, evaluation(task, teacher_episodes, seeds), chosen, tuple(imitations)
+    )
 
 
 def states_of(episodes: Sequence[Trajectory]) -> Floats:
@@ -286,11 +295,15 @@ def costs_at(system: PPLX, points: Floats) -> Floats:
 
 def fidelity(ruleset: RuleSet, task: EnvTask, teacher: Teacher, points: Floats, costs: Floats) -> Fidelity:
     """Return how well a list imitates a teacher at points, given what actions give away there."""
-    does = ruleset.best_actions(np.clip(points, *task.ranges))
-    lost, worst = costs[np.arange(len(does)), does].sum(), costs.max(axis=1).sum()
-    taught = teacher.actions(points)
-    same = float((does == taught)[taught >= 0].mean()) if (taught >= 0).any() else 1.0
-    return Fidelity(same, float(1 - lost / worst) if worst > 0 else 1.0)
+    actions = ruleset.best_actions(np.clip(points, *task.ranges))
+    cost, worst_cost = costs[np.arange(len(actions)), actions].sum(), costs.max(axis=1).sum()
+    teacher_actions = teacher.actions(points)
+    agreement = (
+        float((actions == teacher_actions)[teacher_actions >= 0].mean())
+        if (teacher_actions >= 0).any()
+        else 1.0
+    )
+    return Fidelity(agreement, float(1 - cost / worst_cost) if worst_cost > 0 else 1.0)
 
 
 def evaluation(task: EnvTask, episodes: Sequence[Trajectory], seeds: Ints) -> Evaluation:

@@ -51,47 +51,49 @@ def front(
         threads: threads or worker processes; all cores where None. Results do not depend on it.
         progress: called with the number of rules that are left after every step of shortening.
     """
-    policy, own = with_task(policy, task)
-    ruleset = checked_ruleset(ruleset_of(policy), own)
+    policy, policy_task = with_task(policy, task)
+    ruleset = checked_ruleset(ruleset_of(policy), policy_task)
     if polish:
-        tabular(own, "polishing", ": leave polish out")
-    found = None if polish else getattr(policy, "front", None)
-    if found is None:
-        tell = progress or (lambda _: None)
-        found = shortened(ruleset, own, own.pruning_seeds(), polish, checked_threads(threads), tell)
+        tabular(policy_task, "polishing", ": leave polish out")
+    unmeasured = None if polish else getattr(policy, "front", None)
+    if unmeasured is None:
+        on_step = progress or (lambda _: None)
+        unmeasured = shortened(
+            ruleset, policy_task, policy_task.pruning_seeds(), polish, checked_threads(threads), on_step
+        )
     choose = getattr(policy, "chosen", None)
-    marked = choose(found) if callable(choose) else found.knee(KNEE, within_error=True)
-    asked = getattr(getattr(policy, "learner", policy), "parameters", None)
-    sized = any(getattr(asked, size, None) is not None for size in ("rules", "tests"))
-    mark = "chosen" if sized and callable(choose) else "knee"
-    return measured(replace(found, marked=marked, mark=mark), own, episodes, threads)
+    marked = choose(unmeasured) if callable(choose) else unmeasured.knee(KNEE, within_error=True)
+    parameters = getattr(getattr(policy, "learner", policy), "parameters", None)
+    size_given = any(getattr(parameters, size, None) is not None for size in ("rules", "tests"))
+    mark = "chosen" if size_given and callable(choose) else "knee"
+    return measured(replace(unmeasured, marked=marked, mark=mark), policy_task, episodes, threads)
 
 
-def measured(found: Front, task: Task, episodes: int = EPISODES, threads: int | None = None) -> Front:
+def measured(unmeasured: Front, task: Task, episodes: int = EPISODES, threads: int | None = None) -> Front:
     """Return a front with every policy measured in a task, and the nodes of its tree counted."""
-    points = [_measured(point, task, episodes, threads) for point in found.points]
-    marked = None if found.marked is None else points[found.points.index(found.marked)]
+    points = [_measured(point, task, episodes, threads) for point in unmeasured.points]
+    marked = None if unmeasured.marked is None else points[unmeasured.points.index(unmeasured.marked)]
     optimum = None if points[0].measured is None else points[0].measured.optimum
-    return replace(found, points=tuple(points), marked=marked, optimum=optimum)
+    return replace(unmeasured, points=tuple(points), marked=marked, optimum=optimum)
 
 
 def _measured(point: Point, task: Task, episodes: int, threads: int | None) -> Point:
     rules = checked_ruleset(point.ruleset, task)
-    own = evaluate(rules, task, task.best_method, threads=threads, seeds=task.test_seeds(episodes))
-    return replace(point, measured=own, nodes=nodes_of(rules, task))
+    evaluation = evaluate(rules, task, task.best_method, threads=threads, seeds=task.test_seeds(episodes))
+    return replace(point, measured=evaluation, nodes=nodes_of(rules, task))
 
 
-def front_to(folder: Path, found: Front, task: Task) -> None:
+def front_to(folder: Path, policy_front: Front, task: Task) -> None:
     """Write a front into a folder: its table as CSV and JSON, its drawing, and the rules of every policy."""
     folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("rules-*-tests-*.txt"):
-        old.unlink()  # a policy of an older front must not stay beside those of this one
-    write_text(folder / "front.csv", csv_of(found.to_table().drop("words")))
-    data = {"task": task.name, **found.to_dict()}
+    for old_file in folder.glob("rules-*-tests-*.txt"):
+        old_file.unlink()  # a policy of an older front must not stay beside those of this one
+    write_text(folder / "front.csv", csv_of(policy_front.to_table().drop("words")))
+    data = {"task": task.name, **policy_front.to_dict()}
     write_text(folder / "front.json", json.dumps(data, indent=1, ensure_ascii=False) + "\n")
     for form in get_args(Form):
-        write_as(folder / "front", found.figure(title=task.name), form)
-    for point in found.points:
+        write_as(folder / "front", policy_front.figure(title=task.name), form)
+    for point in policy_front.points:
         write_text(folder / f"rules-{point.rules}-tests-{point.tests}.txt", to_text(point.ruleset, task))
 
 

@@ -33,14 +33,14 @@ def plot(shown: Any, what: str | None = None, task: Any = None) -> Figure:
     ruleset = getattr(shown, "ruleset", shown)
     if not isinstance(ruleset, RuleSet):
         raise ParameterError(f"plot draws trained systems, rulesets and fronts, not {type(shown).__name__}.")
-    found = drawings(*policy_and_task(shown, task))
+    pictures = drawings(*policy_and_task(shown, task))
     if isinstance(shown, System):
         noise, threads = shown.parameters.noise, shown.threads
-        found = {
+        pictures = {
             LEARNING: lambda: learning_curve(shown, evaluations(ruleset, shown.task, noise, threads)),
-            **found,
+            **pictures,
         }
-    name = next(iter(found)) if what is None else what
-    if name not in found:
-        raise ParameterError(f"there is no picture {name!r} of this.{nearest(name, found)}")
-    return found[name]()
+    name = next(iter(pictures)) if what is None else what
+    if name not in pictures:
+        raise ParameterError(f"there is no picture {name!r} of this.{nearest(name, pictures)}")
+    return pictures[name]()

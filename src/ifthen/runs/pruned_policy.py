@@ -36,26 +36,26 @@ def pruned_policy(
     task = system.task
     steps = fair_steps(task, int(system.now.records[-1]["steps"]))
     try:
-        found = prune(system, steps=steps, threads=system.threads, progress=progress)
+        result = prune(system, steps=steps, threads=system.threads, progress=progress)
     except NothingToPruneError:
         return None
-    if meets(found.given, task, require) and not meets(found.ruleset, task, require):
+    if meets(result.given, task, require) and not meets(result.ruleset, task, require):
         return None
     if steps is None:
-        return found
+        return result
     before, after = (
         evaluate(rules, task, seeds=task.validation, threads=system.threads)
-        for rules in (found.given, found.ruleset)
+        for rules in (result.given, result.ruleset)
     )
     worse = before.interval is not None and after.performance < before.interval[0]
-    return None if worse or (after.failed and not before.failed) else found
+    return None if worse or (after.failed and not before.failed) else result
 
 
 def _used_rules(system: System, require: Sequence[str]) -> PruneResult | None:
     """Return the rules of a list that decide somewhere, and in some step of play; None where all do."""
     task = environment(system.task, "pruning by play")
-    found = prune(system.ruleset, intervals="keep", require=system.require)
-    rules = found.ruleset
+    result = prune(system.ruleset, intervals="keep", require=system.require)
+    rules = result.ruleset
     steps = fair_steps(task, int(system.now.records[-1]["steps"]))
     assert steps is not None
     played = decisions(rules, task, steps, system.threads)
@@ -64,17 +64,17 @@ def _used_rules(system: System, require: Sequence[str]) -> PruneResult | None:
         shielded = system.shields.put_on(cast(DecisionList, fewer))
         return shielded == fewer and (meets(fewer, task, require) or not meets(rules, task, require))
 
-    left = without_unused(rules, played, system.shield_of(rules), keeps)
-    if len(left) == len(rules):
-        return found if len(rules) < len(found.given) else None
-    needless = len(found.given) - len(rules)
-    told = f"{plural(needless, 'rule')} changed no action anywhere, and " if needless else ""
-    gone = len(rules) - len(left)
+    used = without_unused(rules, played, system.shield_of(rules), keeps)
+    if len(used) == len(rules):
+        return result if len(rules) < len(result.given) else None
+    needless = len(result.given) - len(rules)
+    needless_note = f"{plural(needless, 'rule')} changed no action anywhere, and " if needless else ""
+    n_unused = len(rules) - len(used)
     seeds = task.pruning_seeds(played.episodes)[: played.episodes]
-    words = (
-        f"{plural(len(found.given), 'rule')} became {len(left)}: {told}{plural(gone, 'rule')} decided in "
-        f"none of {played.steps:,} steps of {played.episodes:,} episodes from training and pruning seeds. "
-        f"Without {'it' if gone == 1 else 'them'} these episodes are the same."
+    summary = (
+        f"{plural(len(result.given), 'rule')} became {len(used)}: {needless_note}{plural(n_unused, 'rule')} "
+        f"decided in none of {played.steps:,} steps of {played.episodes:,} episodes from training "
+        f"and pruning seeds. Without {'it' if n_unused == 1 else 'them'} these episodes are the same."
     )
-    where = f"the {played.steps:,} visited states of {played.episodes:,} episodes"
-    return PruneResult(left, found.given, where, words, needless + gone, 0, changed=0, seeds=seeds)
+    scope = f"the {played.steps:,} visited states of {played.episodes:,} episodes"
+    return PruneResult(used, result.given, scope, summary, needless + n_unused, 0, changed=0, seeds=seeds)

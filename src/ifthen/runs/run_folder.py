@@ -155,15 +155,15 @@ class RunFolder:
     ) -> bool:
         """Learn the rest, then write model and history, alone; return whether the run is finished."""
         goal = settings.goal
-        done = goal.count(system.prepare(goal).now.records[-1])
+        n_done = goal.count(system.prepare(goal).now.records[-1])
         warn_if_over(system, goal)
-        if goal.unit == "epochs" and done > goal.target:
+        if goal.unit == "epochs" and n_done > goal.target:
             raise ParameterError(
-                f"the run has done {done} epochs already; {SETTINGS} asks for {settings.epochs}."
+                f"the run has done {n_done} epochs already; {SETTINGS} asks for {settings.epochs}."
             )
-        now = Goal("epochs", system.epoch) if settings.is_done(system) else goal  # no further
+        target = Goal("epochs", system.epoch) if settings.is_done(system) else goal  # no further
         system.learn_towards(
-            now,
+            target,
             callback=[*callbacks, lambda learner: not settings.is_done(learner)],
             progress_bar=progress_bar,
             checkpoint=self / CHECKPOINT,
@@ -176,17 +176,17 @@ class RunFolder:
         return settings.is_done(system)
 
 
-def _check_same(found: System, expected: System, path: Path) -> None:
+def _check_same(saved: System, expected: System, path: Path) -> None:
     """Raise if a saved system is not the one that the settings describe, naming the first difference."""
-    for name, ours in identity(expected).items():
-        theirs = identity(found).get(name)
-        if theirs != ours:
-            if isinstance(ours, bytes):
+    for name, expected_value in identity(expected).items():
+        saved_value = identity(saved).get(name)
+        if saved_value != expected_value:
+            if isinstance(expected_value, bytes):
                 raise ParameterError(
                     f"{path} was trained on a task with other {name} than {SETTINGS} describes."
                 )
             raise ParameterError(
-                f"{path} was trained with {name} = {theirs!r}, but {SETTINGS} says {ours!r}."
+                f"{path} was trained with {name} = {saved_value!r}, but {SETTINGS} says {expected_value!r}."
             )
 
 

@@ -36,26 +36,26 @@ FEWEST = 20
 LABELS = {"exact_performance": "ruleset, exact", "unseen_performance": "ruleset on validation seeds"}
 
 
-def learning_curve(system: System, found: Mapping[str, Evaluation]) -> Figure:
+def learning_curve(system: System, measurements: Mapping[str, Evaluation]) -> Figure:
     """Draw performance against epochs, as a fraction of the optimum where there is such a fraction.
 
     Args:
         system: a trained system.
-        found: how well it does.
+        measurements: how well it does.
     """
     task, records = system.task, system.now.records
-    (_, held_out), (on, trained) = found.items()
+    (_, held_out), (trained_on, trained) = measurements.items()
     fractions = trained.fraction is not None and held_out.fraction is not None
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")
     axes = figure.subplots()
     fitness = held_out if system.watched_column == "exact_performance" else trained
-    for column, one, label, colour, style in (
+    for column, evaluation, label, colour, style in (
         ("mean_fitness", fitness, "mean fitness of the population", GREY, "-"),
-        ("performance", trained, f"ruleset {on}", BLUE, "-"),
+        ("performance", trained, f"ruleset {trained_on}", BLUE, "-"),
         (task.held_out_column, held_out, LABELS[task.held_out_column], ORANGE, "--"),
     ):
         if column in records[0]:
-            unit = one.optimum or 1.0 if fractions else 1.0
+            unit = evaluation.optimum or 1.0 if fractions else 1.0
             values = (record[column] for record in records)  # a gap where a state with no rule was reached
             heights = [value / unit if fractions or value > task.floor else math.nan for value in values]
             epochs, marker = [record["epoch"] for record in records], "o" if len(records) == 1 else None
@@ -63,8 +63,10 @@ def learning_curve(system: System, found: Mapping[str, Evaluation]) -> Figure:
     if held_out.optimum is not None:
         axes.axhline(1.0 if fractions else held_out.optimum, color=GREEN, linewidth=1, label=OPTIMAL)
     if not fractions:
-        every = [record[name] for record in records for name in ("performance", task.held_out_column)]
-        axes.set_ylim(*_limits(every, task.floor, [] if held_out.optimum is None else [held_out.optimum]))
+        performances = [record[name] for record in records for name in ("performance", task.held_out_column)]
+        axes.set_ylim(
+            *_limits(performances, task.floor, [] if held_out.optimum is None else [held_out.optimum])
+        )
     returns = "mean return" if task.gamma == 1 else f"mean discounted return, γ = {task.gamma:g}"
     axes.set_ylabel("performance / optimum" if fractions else returns)
     axes.set_xlabel("epoch")
@@ -75,16 +77,18 @@ def learning_curve(system: System, found: Mapping[str, Evaluation]) -> Figure:
     return figure
 
 
-def _limits(every: list[float], floor: float, also: list[float]) -> tuple[float, float]:
+def _limits(performances: list[float], floor: float, references: list[float]) -> tuple[float, float]:
     """Return limits that hold all but the floor.
 
     A population's mean can be hundreds of times worse than its best, which is what matters, and so is the
     floor, the performance of rulesets that have no rule for some state.
     """
-    seen = [value for value in every if value > floor] or [0.0]
-    lowest, span = min(seen), max([*seen, *also]) - min(seen)
-    span = max(span, 1.0 if also else 0.1 * abs(lowest) or 1.0)
-    return (lowest - span / 2, lowest + 1.2 * span) if also else (lowest - span / 4, lowest + 1.1 * span)
+    above_floor = [value for value in performances if value > floor] or [0.0]
+    lowest, span = min(above_floor), max([*above_floor, *references]) - min(above_floor)
+    span = max(span, 1.0 if references else 0.1 * abs(lowest) or 1.0)
+    return (
+        (lowest - span / 2, lowest + 1.2 * span) if references else (lowest - span / 4, lowest + 1.1 * span)
+    )
 
 
 def write_finished(
@@ -118,38 +122,40 @@ def write_report(
     """
     learnt, task = system.ruleset, system.task
     policy = learnt if pruned is None else pruned.ruleset
-    written = [(learnt, files.RULES, files.RULESET)]
+    ruleset_files = [(learnt, files.RULES, files.RULESET)]
     if pruned is not None:
-        written.append((policy, files.PRUNED, files.PRUNED_RULESET))
+        ruleset_files.append((policy, files.PRUNED, files.PRUNED_RULESET))
     for name in (files.PRUNED, files.PRUNED_RULESET, files.EXPLAINED):
         (folder / name).unlink(missing_ok=True)  # those of an earlier report
-    for rules, text, data in written:
-        write_text(folder / text, to_text(rules, task))
-        write_text(folder / data, to_json(rules, task))
-    found = evaluations(learnt, task, system.parameters.noise, system.threads)
-    curve = learning_curve(system, found)
+    for rules, text_file, data_file in ruleset_files:
+        write_text(folder / text_file, to_text(rules, task))
+        write_text(folder / data_file, to_json(rules, task))
+    learnt_measurements = evaluations(learnt, task, system.parameters.noise, system.threads)
+    curve = learning_curve(system, learnt_measurements)
     write_png(folder / files.CURVE, curve)
     title = f"{system.name} on {task.name}"
     if (picture := policy_picture(policy, task)) is not None:
         write_png(folder / files.POLICY, picture)
-    front = None if system.front is None else front_for_report(system, found)
+    front = None if system.front is None else front_for_report(system, learnt_measurements)
     explains, model = part_of(task).fits, f"{shlex.quote(str(folder.path))}{option}"
     if explains:
-        more: Any = {"title": title, "front": front, "model": model}
-        write_text(folder / files.EXPLAINED, explain_page(policy, task, **more))
-    measured = evaluations(policy, task, system.parameters.noise, system.threads)
+        page_options: Any = {"title": title, "front": front, "model": model}
+        write_text(folder / files.EXPLAINED, explain_page(policy, task, **page_options))
+    measurements = evaluations(policy, task, system.parameters.noise, system.threads)
     link = files.EXPLAINED if explains else ""
-    page = report_page(system, pruned, measured, found, curve, picture, command, link, front, model, taught)
+    page = report_page(
+        system, pruned, measurements, learnt_measurements, curve, picture, command, link, front, model, taught
+    )
     write_text(folder / files.REPORT, page)
-    return measured
+    return measurements
 
 
-def front_for_report(system: System, found: Mapping[str, Evaluation]) -> Front:
+def front_for_report(system: System, measurements: Mapping[str, Evaluation]) -> Front:
     """Return the front of a system, each list played from as many test seeds as a report can afford."""
-    one, steps = next(iter(found.values())), int(system.now.records[-1]["steps"])
+    evaluation, steps = next(iter(measurements.values())), int(system.now.records[-1]["steps"])
     episodes = EPISODES
-    if not is_cheap(system.task) and one.mean_steps is not None and system.front is not None:
-        episodes = affordable(steps, one.mean_steps * len(system.front))
+    if not is_cheap(system.task) and evaluation.mean_steps is not None and system.front is not None:
+        episodes = affordable(steps, evaluation.mean_steps * len(system.front))
     return measured_front(system, episodes=episodes, threads=system.threads)
 
 
@@ -178,6 +184,6 @@ def command_of(settings: RunSettings, started: bool = False) -> str:
     length = f"--{goal.unit} {goal.target}"
     length += "" if settings.stop_at is None else f" --stop-at {settings.stop_at:g}"
     start += "" if settings.prune else " --no-prune"
-    start += "".join(f" --require {shlex.quote(text)}" for text in settings.require)
+    start += "".join(f" --require {shlex.quote(requirement)}" for requirement in settings.require)
     name = shlex.quote(task)
     return f"ifthen train {settings.system} {name} {length} --seed {settings.seed}{parameters}{start}"

@@ -6,7 +6,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -22,6 +22,9 @@ from ifthen.systems.parameters import checked_parameters
 from ifthen.systems.registry import system_by_name
 from ifthen.systems.system import System
 from ifthen.tasks.task import Task
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 TOML_LIMIT = 2**20
 MOST_VALUES = 20_000
@@ -60,8 +63,8 @@ class RunSettings(BaseModel):
 
     def for_system(self, system: System) -> RunSettings:
         """Return the settings with the system's own number of epochs, where no length was given."""
-        given = self.model_fields_set & {"epochs", "steps"}
-        return self if given else self.model_copy(update={"epochs": system.default_epochs})
+        length_fields = self.model_fields_set & {"epochs", "steps"}
+        return self if length_fields else self.model_copy(update={"epochs": system.default_epochs})
 
     @property
     def goal(self) -> Goal:
@@ -79,18 +82,25 @@ class RunSettings(BaseModel):
 
     def make_system(self, threads: int | None = None, start: RuleSet | None = None) -> System:
         """Return the system, ready to learn from `start` on; raises where anything is impossible."""
-        kind = system_by_name(self.system)
-        checked_parameters(kind.Parameters, self.parameters)  # before any of them could pass for an argument
-        task, kept = self.make_task(), list(filter(is_about_rules, requirements_in(self.require)))
-        return kind(
-            task, seed=self.seed, threads=threads, start=start, require=kept or None, **self.parameters
+        system_class = system_by_name(self.system)
+        # Before any of them could pass for an argument.
+        checked_parameters(system_class.Parameters, self.parameters)
+        task = self.make_task()
+        rule_requirements = list(filter(is_about_rules, requirements_in(self.require)))
+        return system_class(
+            task,
+            seed=self.seed,
+            threads=threads,
+            start=start,
+            require=rule_requirements or None,
+            **self.parameters,
         )
 
     def to_toml(self) -> str:
         """Return the settings as a TOML text that `read_settings` understands."""
-        unsaid = {"epochs"} if self.steps is not None else set()
-        unsaid |= set() if self.require else {"require"}
-        return toml_text(self.model_dump(exclude_none=True, exclude=unsaid))
+        excluded = {"epochs"} if self.steps is not None else set()
+        excluded |= set() if self.require else {"require"}
+        return toml_text(self.model_dump(exclude_none=True, exclude=excluded))
 
 
 class _TaskAlone(BaseModel):
@@ -114,18 +124,18 @@ def changed_task(task: Task, changes: Mapping[str, Any], name: str = "") -> Task
     """
     if not changes:
         return task
-    given = task.settings
+    settings = task.settings
     if not name:
         task.make().close()  # which says what to do if nothing makes it here
-    if "environment" in given:
-        given["environment"] = name or given["environment"]
+    if "environment" in settings:
+        settings["environment"] = name or settings["environment"]
     if "options.max_episode_steps" in changes:
-        del given["t_max"]
-    if "feature_names" in changes and "ranges" in given:  # which speak of the features by name
-        new = names_in(changes["feature_names"])
-        if isinstance(new, list) and len(new) == len(given["ranges"]):
-            given["ranges"] = dict(zip(new, given["ranges"].values(), strict=True))
-    return made_task(checked(_TaskAlone, {"task": with_settings(given, changes)}).task)
+        del settings["t_max"]
+    if "feature_names" in changes and "ranges" in settings:  # which speak of the features by name
+        new_names = names_in(changes["feature_names"])
+        if isinstance(new_names, list) and len(new_names) == len(settings["ranges"]):
+            settings["ranges"] = dict(zip(new_names, settings["ranges"].values(), strict=True))
+    return made_task(checked(_TaskAlone, {"task": with_settings(settings, changes)}).task)
 
 
 def toml_value(value: object) -> str:
@@ -145,7 +155,9 @@ def toml_text(plain: Mapping[str, Any]) -> str:
 def _toml_line(name: str, value: object) -> str:
     """Return `name = value`; JSON's way to write texts, numbers, booleans and lists is TOML's too."""
     if isinstance(value, dict):
-        inner = ", ".join(_toml_line(json.dumps(key, ensure_ascii=False), own) for key, own in value.items())
+        inner = ", ".join(
+            _toml_line(json.dumps(key, ensure_ascii=False), item) for key, item in value.items()
+        )
         return f"{name} = {{{inner}}}"
     return f"{name} = {json.dumps(value, ensure_ascii=False)}"
 
@@ -161,59 +173,65 @@ def read_settings(path: Path) -> dict[str, Any]:
         raise ParameterError(f"{path} is not valid TOML: it is nested too deeply.") from None
 
 
-def checked_settings(given: Mapping[str, Any]) -> RunSettings:
+def checked_settings(settings: Mapping[str, Any]) -> RunSettings:
     """Return the settings, or raise naming each unknown, missing or impossible one."""
-    return checked(RunSettings, given)
+    return checked(RunSettings, settings)
 
 
-def checked(kind: type[Checked], given: Mapping[str, Any], tables: Mapping[str, Any] = {}) -> Checked:
+def checked(
+    model_class: type[Checked], settings: Mapping[str, Any], tables: Mapping[str, Any] = {}
+) -> Checked:
     """Return settings of a kind, or raise naming each unknown, missing or impossible one.
 
     Args:
-        kind: the class of the settings.
-        given: the settings in plain data.
+        model_class: the class of the settings.
+        settings: the settings in plain data.
         tables: the classes of tables inside them, by name.
     """
-    if has_more_values(dict(given), MOST_VALUES):
+    if has_more_values(dict(settings), MOST_VALUES):
         raise ParameterError(f"the settings hold more than {MOST_VALUES:,} values.")
     try:
-        return kind.model_validate(dict(given))
+        return model_class.model_validate(dict(settings))
     except ValidationError as problem:
-        told = problem.errors(include_url=False)[:MOST_TOLD]
-        parts = [(error, tables.get(str(next(iter(error["loc"]), "")), kind)) for error in told]
-        raise ParameterError(" ".join(_explained(error, own.model_fields) for error, own in parts)) from None
+        errors = problem.errors(include_url=False)[:MOST_TOLD]
+        located = [(error, tables.get(str(next(iter(error["loc"]), "")), model_class)) for error in errors]
+        raise ParameterError(
+            " ".join(_explained(error, owner.model_fields) for error, owner in located)
+        ) from None
 
 
-def _explained(error: Any, known: Iterable[str]) -> str:
+def _explained(error: ErrorDetails, known_names: Iterable[str]) -> str:
     """Return one sentence on one of pydantic's errors, given the names that are known where it is."""
     # Of the ways to give a task pydantic names the one that is meant; users know only the keys.
-    kinds = [part for part in error["loc"] if part in SETTINGS_OF]
-    known = SETTINGS_OF[kinds[0]] if kinds else known
-    where = [str(part) for part in error["loc"] if part not in SETTINGS_OF]
-    name, message = ".".join(where), error["msg"].removeprefix("Value error, ")
-    if not where:
+    task_kinds = [key for key in error["loc"] if key in SETTINGS_OF]
+    known_names = SETTINGS_OF[task_kinds[0]] if task_kinds else known_names
+    keys = [str(key) for key in error["loc"] if key not in SETTINGS_OF]
+    name, message = ".".join(keys), error["msg"].removeprefix("Value error, ")
+    if not keys:
         return f"{message}."
-    if error["type"] == "extra_forbidden" and where[-1] == "disturbances":
+    if error["type"] == "extra_forbidden" and keys[-1] == "disturbances":
         return "disturbances are for environments: rules on a table see its states as they are."
     if error["type"] == "extra_forbidden":
-        return f"unknown setting {name!r}.{nearest(where[-1], known)}"
+        return f"unknown setting {name!r}.{nearest(keys[-1], known_names)}"
     if error["type"] == "missing":
         hint = f" See 'ifthen {name}s' for what there is." if name in ("system", "task") else ""
         return f"the setting {name!r} is missing.{hint}"
     return f"{name}: {message[:1].lower()}{message[1:]}, not {shown(error['input'])}."
 
 
-def parse_assignments(texts: Iterable[str] | None, option: str = "--set") -> dict[str, Any]:
+def parse_assignments(assignments: Iterable[str] | None, option: str = "--set") -> dict[str, Any]:
     """Return the values of many `name=value` by name; see `parse_assignment`."""
-    return dict(parse_assignment(text, option) for text in texts or ())
+    return dict(parse_assignment(assignment, option) for assignment in assignments or ())
 
 
-def parse_assignment(text: str, option: str = "--set") -> tuple[str, Any]:
+def parse_assignment(assignment: str, option: str = "--set") -> tuple[str, Any]:
     """Return name and value of `name=value`; the value is read as TOML, or as text where it is none."""
-    name, equals, value = text.partition("=")
+    name, equals, value = assignment.partition("=")
     if not equals or not name.strip():
         example = {"--set": "p_mut=0.02", "--robust": "noise=0.05"}.get(option, "episodes=50")
-        raise ParameterError(f"{option} takes name=value, such as {option} {example}, not {shown(text)}.")
+        raise ParameterError(
+            f"{option} takes name=value, such as {option} {example}, not {shown(assignment)}."
+        )
     value = {"True": "true", "False": "false"}.get(value.strip(), value)  # as Python writes them
     try:
         parsed = tomllib.loads(f"value = {value}")

@@ -24,11 +24,11 @@ OF_PLAYED = {"episodes", "floor", "default_action", "player", "ranges", "lanes",
 """Settings of environments with a transition table only, and of all others only."""
 
 
-def names_in(given: Any) -> Any:
+def names_in(names: Any) -> Any:
     """Return the names in a text such as "level, inflow", with or without brackets; the rest as it is."""
-    if not isinstance(given, str):
-        return given
-    return [name.strip(" '\"") for name in given.strip().removeprefix("[").removesuffix("]").split(",")]
+    if not isinstance(names, str):
+        return names
+    return [name.strip(" '\"") for name in names.strip().removeprefix("[").removesuffix("]").split(",")]
 
 
 class FrozenLakeSettings(BaseModel):
@@ -84,58 +84,58 @@ class EnvironmentSettings(BaseModel):
 
     @field_validator("feature_names", "action_names", "leave_out", mode="before")
     @classmethod
-    def _names(cls, given: Any) -> Any:
+    def _names(cls, names: Any) -> Any:
         """Return the names in a text such as "level, inflow"."""
-        return names_in(given)
+        return names_in(names)
 
     def make_task(self) -> TabularTask | EnvTask:
         """Return the task: tabular where the environment has a transition table, as by its name alone."""
-        given = self.model_dump(exclude_none=True, exclude={"environment", "options"})
+        settings = self.model_dump(exclude_none=True, exclude={"environment", "options"})
         options: dict[str, Any] = dict(self.options or {})
         source = source_of(self.environment, options)
         env = source.made
         try:
             tabular = has_table(env)
-            for setting in (OF_PLAYED if tabular else OF_TABLES) & set(given):
-                has = "a" if tabular else "no"
+            for setting in (OF_PLAYED if tabular else OF_TABLES) & set(settings):
+                article = "a" if tabular else "no"
                 raise ParameterError(
-                    f"{setting} is no setting of {self.environment}, which has {has} transition table."
+                    f"{setting} is no setting of {self.environment}, which has {article} transition table."
                 )
             if tabular:
-                return table_task(env, **given)
+                return table_task(env, **settings)
             limit = env.spec.max_episode_steps if source.environment else None
             if limit and self.t_max and self.t_max > limit > 0:
                 options["max_episode_steps"] = self.t_max
         finally:
             env.close()
-        return env_task(self.environment, options=options, **given)
+        return env_task(self.environment, options=options, **settings)
 
 
-def assignments_of(given: EnvironmentSettings) -> dict[str, str]:
+def assignments_of(settings: EnvironmentSettings) -> dict[str, str]:
     """Return the settings of an environment by name, as `--task-set` takes them; see `with_settings`."""
-    found: dict[str, str] = {}
-    for name, value in given.model_dump(exclude_none=True, exclude={"environment"}).items():
-        inner = {f"{name}.{key}": own for key, own in value.items()} if isinstance(value, dict) else {}
-        for key, own in (inner or {name: value}).items():
-            found[key] = json.dumps(own, ensure_ascii=False)
-    return found
+    assignments: dict[str, str] = {}
+    for name, value in settings.model_dump(exclude_none=True, exclude={"environment"}).items():
+        inner = {f"{name}.{key}": item for key, item in value.items()} if isinstance(value, dict) else {}
+        for key, item in (inner or {name: value}).items():
+            assignments[key] = json.dumps(item, ensure_ascii=False)
+    return assignments
 
 
-def _kind_of_task(given: Any) -> str:
+def _task_tag(settings: object) -> str:
     """Return which of the ways to give a task is meant."""
-    if isinstance(given, Mapping):
-        return ENVIRONMENT if "environment" in given else LAKE
-    if isinstance(given, EnvironmentSettings):
+    if isinstance(settings, Mapping):
+        return ENVIRONMENT if "environment" in settings else LAKE
+    if isinstance(settings, EnvironmentSettings):
         return ENVIRONMENT
-    return LAKE if isinstance(given, FrozenLakeSettings) else NAME
+    return LAKE if isinstance(settings, FrozenLakeSettings) else NAME
 
 
-OneOfThese = str | EnvironmentSettings | FrozenLakeSettings
+AnyTaskSettings = str | EnvironmentSettings | FrozenLakeSettings
 TaskSettings = Annotated[
     Annotated[str, Tag(NAME)]
     | Annotated[EnvironmentSettings, Tag(ENVIRONMENT)]
     | Annotated[FrozenLakeSettings, Tag(LAKE)],
-    Discriminator(_kind_of_task),
+    Discriminator(_task_tag),
 ]
 """A task's name, an environment with settings of one's own, or a FrozenLake of one's own."""
 SETTINGS_OF: dict[str, list[str]] = {
@@ -145,49 +145,52 @@ SETTINGS_OF: dict[str, list[str]] = {
 }
 
 
-def made_task(given: OneOfThese) -> TabularTask | EnvTask:
+def made_task(settings: AnyTaskSettings) -> TabularTask | EnvTask:
     """Return the task of settings."""
-    return task_by_name(given) if isinstance(given, str) else given.make_task()
+    return task_by_name(settings) if isinstance(settings, str) else settings.make_task()
 
 
-def texts_of(given: OneOfThese) -> list[str]:
+def texts_of(settings: AnyTaskSettings) -> list[str]:
     """Return the texts of a task's settings that its environment is made with."""
-    if isinstance(given, str):
-        return [given]
-    if isinstance(given, FrozenLakeSettings):
+    if isinstance(settings, str):
+        return [settings]
+    if isinstance(settings, FrozenLakeSettings):
         return []
-    return [given.environment, *(text for text in (given.options or {}).values() if isinstance(text, str))]
+    return [
+        settings.environment,
+        *(option for option in (settings.options or {}).values() if isinstance(option, str)),
+    ]
 
 
-def refuse_imports(given: OneOfThese, typed: Collection[str], where: str) -> None:
+def refuse_imports(settings: AnyTaskSettings, typed: Collection[str], holder: str) -> None:
     """Raise where making the task that a file describes could import a package.
 
     Args:
-        given: the settings in the file.
+        settings: the settings in the file.
         typed: what the user has typed; such a text may have its package imported.
-        where: what has the file, to say whose task it is.
+        holder: what has the file, to say whose task it is.
     """
-    text = could_import(texts_of(given), typed)
-    if text:
+    needed = could_import(texts_of(settings), typed)
+    if needed:
         raise TaskError(
-            f"{where} needs {text}, and opening a file never imports your code: give --task {text}"
+            f"{holder} needs {needed}, and opening a file never imports your code: give --task {needed}"
         )
 
 
-def with_settings(given: Any, changes: Mapping[str, Any]) -> Any:
+def with_settings(task: Any, changes: Mapping[str, Any]) -> Any:
     """Return a task in plain data with some of its settings changed.
 
     Args:
-        given: a task's name, or a table of settings.
+        task: a task's name, or a table of settings.
         changes: settings by name; "options.NAME" and "ranges.FEATURE" are those of one option or feature.
     """
     if not changes:
-        return given
-    if given is None:
+        return task
+    if task is None:
         raise ParameterError("--task-set changes a task: name one, such as CartPole-v1.")
-    table = settings_named(given) or {"environment": given} if isinstance(given, str) else dict(given)
+    table = settings_named(task) or {"environment": task} if isinstance(task, str) else dict(task)
     for name, value in changes.items():
-        part, dot, key = name.partition(".")
-        inner = table.get(part)
-        table[part] = {**(inner if isinstance(inner, Mapping) else {}), key: value} if dot else value
+        section, dot, key = name.partition(".")
+        inner = table.get(section)
+        table[section] = {**(inner if isinstance(inner, Mapping) else {}), key: value} if dot else value
     return table

@@ -47,7 +47,7 @@ class NothingToPruneError(RuleError):
 
 
 def pruned_by_play(
-    given: RuleSet,
+    original: RuleSet,
     task: EnvTask,
     seeds: Ints,
     threads: int,
@@ -61,12 +61,12 @@ def pruned_by_play(
     they are. Rules of an XCSF, which vote, only lose rules, and choose the same in all visited states, or in
     some of these where steps are counted.
     """
-    if given.votes:
-        points = visited_states(given, task, seeds).points
-        apart = 1 if steps is None else 1 + len(given) * len(points) // MOST_MATCHES
-        return compact_at(given, points[::apart])
+    if original.votes:
+        points = visited_states(original, task, seeds).points
+        stride = 1 if steps is None else 1 + len(original) * len(points) // MOST_MATCHES
+        return compact_at(original, points[::stride])
     contest = Contest(task, seeds, threads, steps=math.inf if steps is None else steps)
-    rules = completed = _completed(given, contest)
+    rules = completed = _completed(original, contest)
     contest.least = float(contest.performances([rules])[0]) - loss
     rules = _without_needless(list_by_score(rules) or rules, contest)
     progress(len(rules))
@@ -77,31 +77,31 @@ def pruned_by_play(
             *_, rules = rules, *down(rules, fewer, contest, progress)
         rules = _without_needless(rounded_bounds(rules, contest), contest)
         progress(len(rules))
-    same_size = type(rules) is type(given) and size_of(rules) == size_of(given)
-    return given if completed is given and same_size else rules
+    same_size = type(rules) is type(original) and size_of(rules) == size_of(original)
+    return original if completed is original and same_size else rules
 
 
 def _without_needless(rules: RuleSet, contest: Contest) -> RuleSet:
     """Return the rules without what makes no difference: anywhere, in decision lists, and where they go."""
-    same = lossless(rules, intervals="keep").ruleset if rules.ordered else rules
-    return same_at(same, contest.visited(same))
+    shorter = lossless(rules, intervals="keep").ruleset if rules.ordered else rules
+    return same_at(shorter, contest.visited(shorter))
 
 
-def _completed(given: RuleSet, contest: Contest) -> RuleSet:
+def _completed(original: RuleSet, contest: Contest) -> RuleSet:
     """Return the rules or, where a visited state has none, the list with the best rule for the rest."""
-    if contest.performances([given])[0] > contest.task.floor:
-        return given
-    if not given.ordered:
+    if contest.performances([original])[0] > contest.task.floor:
+        return original
+    if not original.ordered:
         raise NothingToPruneError(
-            f"{given!r} visits states of {contest.task.name} in which no rule matches: its performance is "
+            f"{original!r} visits states of {contest.task.name} in which no rule matches: its performance is "
             "the floor, and there is nothing to lose. Train it longer, or give other seeds."
         )
-    everything = whole_box(given.features)
-    bounds = np.concatenate([given.bounds, everything[None]])
-    names = given.features, given.action_names
-    actions = range(len(given.action_names))
-    lists = [DecisionList(bounds, np.append(given.actions, a), *names) for a in actions]
-    best = contest.best(lists, given, contest.visited(given))
+    everything = whole_box(original.features)
+    bounds = np.concatenate([original.bounds, everything[None]])
+    names = original.features, original.action_names
+    actions = range(len(original.action_names))
+    lists = [DecisionList(bounds, np.append(original.actions, a), *names) for a in actions]
+    best = contest.best(lists, original, contest.visited(original))
     assert best is not None  # with a rule for the rest none fails
     return best
 
@@ -162,10 +162,10 @@ class Contest:
         keys = [(key, k) for key in rules.digests(rulesets[0].features)]
         fresh = {key: i for i, key in enumerate(keys) if key not in self._known}
         if fresh:
-            own = rules.take(np.array(list(fresh.values()), dtype=np.int64))
-            found = means(self.task, self.simulator.play(own, self.seeds[:k]))
-            self.steps -= int(found.steps.sum())
-            self._known |= dict(zip(fresh, found.performance.tolist(), strict=True))
+            new_rules = rules.take(np.array(list(fresh.values()), dtype=np.int64))
+            result = means(self.task, self.simulator.play(new_rules, self.seeds[:k]))
+            self.steps -= int(result.steps.sum())
+            self._known |= dict(zip(fresh, result.performance.tolist(), strict=True))
         return np.array([self._known[key] for key in keys])
 
     def visited(self, rules: RuleSet) -> Floats:
@@ -187,17 +187,17 @@ class Contest:
             candidates = self._promising(candidates, rules, visited)
         if not candidates:
             return None
-        found = self.performances(candidates)
-        sizes = np.array([size_of(each) for each in candidates])
-        order = np.lexsort((*sizes.T[::-1], -found))
-        return candidates[order[0]] if self.is_enough(found[order[0]]) else None
+        performances = self.performances(candidates)
+        sizes = np.array([size_of(candidate) for candidate in candidates])
+        order = np.lexsort((*sizes.T[::-1], -performances))
+        return candidates[order[0]] if self.is_enough(performances[order[0]]) else None
 
     def _promising(self, candidates: list[RuleSet], rules: RuleSet, visited: Floats) -> list[RuleSet]:
         """Return the few candidates that are worth playing from all seeds."""
         if len(candidates) > FINALISTS:
             points = visited[:: len(visited) // LOOKS + 1]
             actions = rules.choose(points)[0]
-            changed = [(each.choose(points)[0] != actions).sum() for each in candidates]
+            changed = [(candidate.choose(points)[0] != actions).sum() for candidate in candidates]
             candidates = [candidates[i] for i in np.argsort(changed, kind="stable")[:NEAREST]]
         if len(candidates) > FINALISTS and len(self.seeds) > FEW_SEEDS:
             few = self.performances(candidates, FEW_SEEDS)
@@ -262,16 +262,20 @@ def rounded_bounds(rules: RuleSet, contest: Contest) -> RuleSet:
     Bounds are taken one after the other; of each, all roundings are played at once.
     """
     lows, highs = lows_and_highs(rules.features)
-    most = MOST_DIGITS if contest.is_cheap else FEW_DIGITS
+    n_tried = MOST_DIGITS if contest.is_cheap else FEW_DIGITS
     for r, (d, feature), end in itertools.product(range(len(rules)), enumerate(rules.features), (0, 1)):
-        value, other = float(rules.bounds[r, d, end]), rules.bounds[r, d, 1 - end]
+        value, other_end = float(rules.bounds[r, d, end]), rules.bounds[r, d, 1 - end]
         if feature.is_integer or value in (lows[d], highs[d]) or contest.steps <= 0:
             continue
-        found = roundings(feature, value, most)
+        rounded = roundings(feature, value, n_tried)
         wraps = bool(rules.bounds[r, d, 0] > rules.bounds[r, d, 1])
-        values = [each for each in found if (each <= other if end == 0 else each >= other) != wraps]
-        candidates = [with_condition(rules, (r, d, end), each) for each in values]
-        enough = [contest.is_enough(each) for each in contest.performances(candidates)] if values else []
+        values = [
+            number
+            for number in rounded
+            if (number <= other_end if end == 0 else number >= other_end) != wraps
+        ]
+        candidates = [with_condition(rules, (r, d, end), number) for number in values]
+        enough = [contest.is_enough(number) for number in contest.performances(candidates)] if values else []
         rules = candidates[enough.index(True)] if any(enough) else rules
     return rules
 
@@ -283,13 +287,13 @@ def roundings(feature: Feature, value: float, most: int = MOST_DIGITS) -> list[f
     the one before.
     """
     width = float(feature.high) - float(feature.low)
-    first = math.ceil(-math.log10(width))
-    found: list[float] = []
-    for decimals in range(first, first + most):
+    first_decimals = math.ceil(-math.log10(width))
+    rounded: list[float] = []
+    for decimals in range(first_decimals, first_decimals + most):
         number = round(value, decimals) + 0.0
         if number == value:
             break
         shorter = len(number_in_words(number)) < len(number_in_words(value))
-        if feature.low < number < feature.high and number not in found and shorter:
-            found.append(number)
-    return found
+        if feature.low < number < feature.high and number not in rounded and shorter:
+            rounded.append(number)
+    return rounded

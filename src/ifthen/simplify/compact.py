@@ -70,15 +70,15 @@ def compact_at(rules: RuleSet, points: Floats) -> PredictionArrayRules:
     ruleset = _votes(rules)
     points = np.unique(points, axis=0)
     actions = ruleset.best_actions(points)
-    some = max(1, MOST_MATCHES // len(ruleset))
-    watched = np.unique(np.linspace(0, len(points) - 1, min(some, len(points))).astype(np.int64))
+    n_sampled = max(1, MOST_MATCHES // len(ruleset))
+    watched = np.unique(np.linspace(0, len(points) - 1, min(n_sampled, len(points))).astype(np.int64))
     while True:
-        at = points[watched]
-        kept = needed_rules(ruleset, at, ruleset.matches(at), actions[watched])
-        found = ruleset.subset(np.flatnonzero(kept)) if kept.any() else ruleset
-        changed = np.flatnonzero(found.best_actions(points) != actions)
+        sample = points[watched]
+        kept = needed_rules(ruleset, sample, ruleset.matches(sample), actions[watched])
+        smaller = ruleset.subset(np.flatnonzero(kept)) if kept.any() else ruleset
+        changed = np.flatnonzero(smaller.best_actions(points) != actions)
         if not len(changed):
-            return found
+            return smaller
         watched = np.union1d(watched, changed[:: len(changed) // MOST_ADDED + 1])
 
 
@@ -134,8 +134,8 @@ def best_of_kept(s: int, votes: Votes, kept: Mask, weighted: Floats, totals: Flo
     """Return the best action of state s by the kept rules, −1 for none; the last two are scratch `(A,)`."""
     weighted[:] = 0.0
     totals[:] = 0.0
-    for at in range(votes.ends[s - 1] if s > 0 else 0, votes.ends[s]):
-        r = votes.members[at]
+    for i in range(votes.ends[s - 1] if s > 0 else 0, votes.ends[s]):
+        r = votes.members[i]
         if kept[r]:
             weighted[votes.actions[r]] += votes.fitness[r] * votes.predictions[s, r]
             totals[votes.actions[r]] += votes.fitness[r]

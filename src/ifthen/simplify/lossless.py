@@ -56,7 +56,7 @@ def lossless(ruleset: RuleSet, task: Task | None = None, intervals: Intervals = 
             gives the shortest words; "tight" trims every condition to the points that the rule decides;
             "keep" leaves conditions as they are.
     """
-    given = ruleset
+    original = ruleset
     states = decision_states(ruleset, task) if ruleset.votes else None
     if states is not None:
         ruleset = compact_at(ruleset, states.points)
@@ -65,8 +65,8 @@ def lossless(ruleset: RuleSet, task: Task | None = None, intervals: Intervals = 
     if intervals != "keep":
         trim_intervals(draft, edges=intervals == "tight")
     proof = BY_REASONING if draft.points is None else AT_EVERY_POINT
-    left = draft.rules_left().without_unused_terms()
-    return Lossless(left, len(given) - len(ruleset) + removed, merged, proof)
+    pruned = draft.rules_left().without_unused_terms()
+    return Lossless(pruned, len(original) - len(ruleset) + removed, merged, proof)
 
 
 def shorten(draft: Draft, widen: bool) -> tuple[int, int]:
@@ -105,10 +105,10 @@ def merge_rules(draft: Draft) -> int:
     return merged
 
 
-def with_condition(rules: Rules, where: Any, bounds: Any) -> Rules:
+def with_condition(rules: Rules, index: Any, bounds: Any) -> Rules:
     """Return the rules with other bounds at an index into `rules.bounds`."""
     changed = rules.bounds.copy()
-    changed[where] = bounds
+    changed[index] = bounds
     return rules.with_bounds(changed)
 
 
@@ -119,8 +119,8 @@ def hull_of(boxes: Box, features: tuple[Feature, ...]) -> Box:
     """
     hull = np.stack([boxes[..., 0].min(axis=0), boxes[..., 1].max(axis=0)], axis=1)
     wraps = boxes[..., 0] > boxes[..., 1]
-    whole = wraps.any(axis=0) & ~(wraps.all(axis=0) & (hull[:, 0] > hull[:, 1]))
-    return np.where(whole[:, None], whole_box(features), hull)
+    full_range = wraps.any(axis=0) & ~(wraps.all(axis=0) & (hull[:, 0] > hull[:, 1]))
+    return np.where(full_range[:, None], whole_box(features), hull)
 
 
 def widen_intervals(draft: Draft) -> None:
@@ -138,18 +138,18 @@ def widen_intervals(draft: Draft) -> None:
 def trim_intervals(draft: Draft, edges: bool) -> None:
     """Move bounds inwards as far as that makes no difference; those at a feature's edge only if `edges`."""
     lows, highs = lows_and_highs(draft.ruleset.features)
-    for d, outer in enumerate(zip(lows, highs, strict=True)):
+    for d, limits in enumerate(zip(lows, highs, strict=True)):
         steps = draft.steps(d)
         for r, end in itertools.product(np.flatnonzero(draft.kept).tolist(), (0, 1)):
-            own = draft.bounds[r, d]
-            if edges or own[end] != outer[end]:
-                inner = steps[(steps >= own[0]) & (steps <= own[1]) & (steps != own[end])]
-                _move_far(draft, (r, d, end), inner[::-1] if end else inner)
+            interval = draft.bounds[r, d]
+            if edges or interval[end] != limits[end]:
+                candidates = steps[(steps >= interval[0]) & (steps <= interval[1]) & (steps != interval[end])]
+                _move_far(draft, (r, d, end), candidates[::-1] if end else candidates)
 
 
-def _move_far(draft: Draft, where: tuple[int, int, int], values: NDArray[Any]) -> None:
+def _move_far(draft: Draft, bound: tuple[int, int, int], values: NDArray[Any]) -> None:
     """Move a bound to the farthest of `values` at which nothing changes; behind one that fails, all do."""
-    rule, feature, end = where
+    rule, feature, end = bound
 
     def fails(value: Any) -> bool:
         box = draft.bounds[rule].copy()
@@ -192,29 +192,31 @@ class Draft:
                 bounds[r] = box
         if self.points is None:
             # Only in the smallest box around all boxes that change can anything differ.
-            features, both = self.ruleset.features, [self.bounds[list(changes)], bounds[list(changes)]]
-            parts, _ = without_wraps(np.concatenate(both), features)
-            within = hull_of(parts, features)
-            after = self.ruleset.with_bounds(bounds).subset(np.flatnonzero(kept))
-            same = compare(self.rules_left(), after, within=within, budget=LOOKS_PER_STEP).equal is True
+            features, changing = self.ruleset.features, [self.bounds[list(changes)], bounds[list(changes)]]
+            pieces, _ = without_wraps(np.concatenate(changing), features)
+            within = hull_of(pieces, features)
+            changed_rules = self.ruleset.with_bounds(bounds).subset(np.flatnonzero(kept))
+            unchanged = (
+                compare(self.rules_left(), changed_rules, within=within, budget=LOOKS_PER_STEP).equal is True
+            )
         else:
-            same = self._same_at(self.points, list(changes), kept, bounds)
-        if same:
+            unchanged = self._unchanged_at(self.points, list(changes), kept, bounds)
+        if unchanged:
             self.kept, self.bounds = kept, bounds
-        return same
+        return unchanged
 
-    def _same_at(self, points: Floats, rules: list[int], kept: Mask, bounds: Box) -> bool:
+    def _unchanged_at(self, points: Floats, rules: list[int], kept: Mask, bounds: Box) -> bool:
         """Ask the rules at every point whose match set changes with `rules`; note it where actions stay."""
-        places = self.values[:, None]
-        within = inside(bounds[rules], places)
+        values = self.values[:, None]
+        within = inside(bounds[rules], values)
         columns = within.all(axis=2) & kept[rules]
-        at = np.flatnonzero((columns != self.matching[:, rules]).any(axis=1))
-        matching = self.matching[at]
-        matching[:, rules] = columns[at]
-        actions, deciders = self.ruleset.decide(matching, points[at])
-        if (actions != self.actions[at]).any():
+        affected = np.flatnonzero((columns != self.matching[:, rules]).any(axis=1))
+        matching = self.matching[affected]
+        matching[:, rules] = columns[affected]
+        actions, deciders = self.ruleset.decide(matching, points[affected])
+        if (actions != self.actions[affected]).any():
             return False
-        self.matching[at], self.deciders[at] = matching, deciders
+        self.matching[affected], self.deciders[affected] = matching, deciders
         return True
 
     def decided(self) -> Ints:
@@ -285,9 +287,9 @@ def decision_list_of(
         raise RuleError(f"no rule of {ruleset!r} matches anywhere that matters: there is nothing to convert.")
     allowed = scope.actions[:, None] == np.arange(len(ruleset.action_names))
     names = ruleset.observed_features, ruleset.action_names
-    found = shortest_list(scope.points, allowed, *names, effort=effort)
-    if shortened is not None and len(shortened) < len(found.rules):
+    shortest = shortest_list(scope.points, allowed, *names, effort=effort)
+    if shortened is not None and len(shortened) < len(shortest.rules):
         if shortened.terms:  # what is known of lists is known of those without terms
             return shortened, "Whether fewer would do is not known."
-        found = replace(found, rules=shortened)
-    return found.rules, found.how
+        shortest = replace(shortest, rules=shortened)
+    return shortest.rules, shortest.how

@@ -162,53 +162,60 @@ def prune(
     ruleset, task = policy_and_task(policy, task)
     keep = _keeper(policy, ruleset, task, require)
     check_fits(ruleset, task)
-    where = where_in_words(ruleset, task)
-    for name, value, known in (
+    scope_words = where_in_words(ruleset, task)
+    for name, value, choices in (
         ("intervals", intervals, Intervals),
         ("effort", effort, Effort),
         ("method", "greedy" if method is None else method, Compaction),
         ("to", "list" if to is None else to, Form),
     ):
-        one_of(name, value, get_args(known))
+        one_of(name, value, get_args(choices))
     sizes = rules, tests, performance
     real_number("rho", rho, 0, 1)
     _check_ways(to, method, *sizes)
-    way = _way(task, to, method, any(each is not None for each in sizes))
+    way = _way(task, to, method, any(size is not None for size in sizes))
     options = {"intervals": intervals, "rho": rho, "polish": polish, "effort": effort, "loss": loss}
     _check_options(way, options | {"episodes": episodes, "seeds": seeds, "steps": steps})
-    played = pruning_seeds(task, episodes, seeds) if task is not None and way in BELONGS["seeds"] else None
+    play_seeds = (
+        pruning_seeds(task, episodes, seeds) if task is not None and way in BELONGS["seeds"] else None
+    )
     if to == "list":
         shortest, known_length = decision_list_of(ruleset, task, effort)
-        found, kept = keep(shortest)
-        words = f"{len(ruleset)} rules became a decision list of {len(found)} that does the same at {where}. "
-        return PruneResult(found, ruleset, where, words + known_length + kept, changed=None if kept else 0)
+        converted, note = keep(shortest)
+        size = f"{len(ruleset)} rules became a decision list of {len(converted)}"
+        words = f"{size} that does the same at {scope_words}. "
+        return PruneResult(
+            converted, ruleset, scope_words, words + known_length + note, changed=None if note else 0
+        )
     if method is not None:
         table = tabular(task, "compaction", ": leave method out")
         fewer, points = keep(compact(ruleset, table, method, rho))[0], table.dynamics.points
         changed = int((fewer.choose(points)[0] != ruleset.choose(points)[0]).sum())
-        words = f"{len(ruleset)} rules became {len(fewer)}; the action changed in {changed:,} of {where}."
-        return PruneResult(fewer, ruleset, where, words, len(ruleset) - len(fewer), changed=changed)
-    if any(each is not None for each in sizes):
+        words = (
+            f"{len(ruleset)} rules became {len(fewer)}; the action changed in {changed:,} of {scope_words}."
+        )
+        return PruneResult(fewer, ruleset, scope_words, words, len(ruleset) - len(fewer), changed=changed)
+    if any(size is not None for size in sizes):
         if task is None:
             raise ParameterError("how well fewer rules do depends on the task: give it, too.")
-        own = None if polish else getattr(policy, "front", None)
-        front = _front(own, ruleset, task, played, polish, threads, progress, keep)
+        ready_front = None if polish else getattr(policy, "front", None)
+        front = _front(ready_front, ruleset, task, play_seeds, polish, threads, progress, keep)
         point = front.at(rules, tests) if performance is None else front.reaching(performance)
-        return _taken(point, ruleset, task, played, threads)
-    if played is not None:
-        own_task = environment(task, "pruning by play")
-        most = real_number("loss", 0.0 if loss is None else loss, 0, 1e300)
-        tell = progress or (lambda _: None)
-        last = None if steps is None else whole_number("steps", steps, 0, STEP_LIMIT)
-        return _by_play(ruleset, own_task, most, played, checked_threads(threads), tell, last, keep)
-    left, removed, merged, proof = lossless(ruleset, task, intervals)
-    left, kept = keep(left)
+        return _taken(point, ruleset, task, play_seeds, threads)
+    if play_seeds is not None:
+        env = environment(task, "pruning by play")
+        max_loss = real_number("loss", 0.0 if loss is None else loss, 0, 1e300)
+        report = progress or (lambda _: None)
+        max_steps = None if steps is None else whole_number("steps", steps, 0, STEP_LIMIT)
+        return _by_play(ruleset, env, max_loss, play_seeds, checked_threads(threads), report, max_steps, keep)
+    pruned, removed, merged, proof = lossless(ruleset, task, intervals)
+    pruned, note = keep(pruned)
     words = (
-        f"{len(ruleset)} rules became {len(left)}: {removed} removed, {merged} merged. "
-        f"The same is done at {where} ({proof}).{kept}"
+        f"{len(ruleset)} rules became {len(pruned)}: {removed} removed, {merged} merged. "
+        f"The same is done at {scope_words} ({proof}).{note}"
     )
-    same = None if kept else 0
-    return PruneResult(left, ruleset, where, words, removed, merged, proof, changed=same)
+    n_changed = None if note else 0
+    return PruneResult(pruned, ruleset, scope_words, words, removed, merged, proof, changed=n_changed)
 
 
 Keep = Callable[[RuleSet], tuple[RuleSet, str]]
@@ -227,11 +234,11 @@ def _keeper(policy: Any, ruleset: RuleSet, task: Task | None, require: str | lis
             raise ParameterError(
                 "requirements are kept by rules on top of a decision list: give to='list' with them."
             )
-        found = shielded(rules, constraints, getattr(task, "default_action", None))
-        if found.ruleset == rules:
+        result = shielded(rules, constraints, getattr(task, "default_action", None))
+        if result.ruleset == rules:
             return rules, ""
-        top = f", {plural(found.added, 'rule')} on top" if found.added else ""
-        return found.ruleset, f" Actions were changed to keep what is required{top}."
+        top = f", {plural(result.added, 'rule')} on top" if result.added else ""
+        return result.ruleset, f" Actions were changed to keep what is required{top}."
 
     return keep
 
@@ -241,10 +248,10 @@ def _check_ways(
 ) -> None:
     """Raise where options exclude each other, or are no numbers."""
     by_size = ("tests", tests) if rules is None else ("rules", rules)
-    given = [("to", to), ("method", method), by_size, ("performance", performance)]
-    named = [name for name, value in given if value is not None]
-    if len(named) > 1:
-        raise ParameterError(f"{' and '.join(named)} are different ways to prune: give one of them.")
+    ways = [("to", to), ("method", method), by_size, ("performance", performance)]
+    chosen = [name for name, value in ways if value is not None]
+    if len(chosen) > 1:
+        raise ParameterError(f"{' and '.join(chosen)} are different ways to prune: give one of them.")
     if rules is not None:
         whole_number("rules", rules, 1, MOST)
     if tests is not None:
@@ -269,16 +276,16 @@ def _check_options(way: Way, options: Mapping[str, Any]) -> None:
     """Raise where an option was given that does not belong to the way to prune."""
     for name, value in options.items():
         default = signature(prune).parameters[name].default
-        given = value is not None if default is None else value != default
-        if given and way not in BELONGS[name]:
-            ways = ", and to ".join(WAYS[each] for each in BELONGS[name])
+        was_given = value is not None if default is None else value != default
+        if was_given and way not in BELONGS[name]:
+            ways = ", and to ".join(WAYS[owner] for owner in BELONGS[name])
             raise ParameterError(
                 f"{name} belongs to {ways}. This is {WAYS[way]}, which does not use it: leave {name} out."
             )
 
 
 def _front(
-    own: Front | None,
+    ready_front: Front | None,
     ruleset: RuleSet,
     task: Task,
     seeds: Ints | None,
@@ -291,41 +298,46 @@ def _front(
 
     Scores are exact on a table. In an environment they are returns on the seeds that a policy is chosen on.
     """
-    if own is None:
-        own = shortened(ruleset, task, seeds, polish, checked_threads(threads), progress or (lambda _: None))
+    if ready_front is None:
+        ready_front = shortened(
+            ruleset, task, seeds, polish, checked_threads(threads), progress or (lambda _: None)
+        )
     points, exact = [], task.best_method == "exact"
 
     def scored(rules: RuleSet) -> Point:
-        found = evaluate(rules, task, task.best_method, threads=threads, seeds=seeds)
-        return Point(rules, found.performance, found.deviation, found.episodes or None)
+        evaluation = evaluate(rules, task, task.best_method, threads=threads, seeds=seeds)
+        return Point(rules, evaluation.performance, evaluation.deviation, evaluation.episodes or None)
 
-    for point in own.points:
-        kept, changed = keep(point.ruleset)
-        points.append(scored(kept) if exact or changed else point)
+    for point in ready_front.points:
+        satisfying, changed = keep(point.ruleset)
+        points.append(scored(satisfying) if exact or changed else point)
     if all(point.rules > 1 for point in points):  # what must be kept has made the shortest list longer
         constant = constant_lists(task.features, task.action_names)
         points += [scored(rules) for rules in constant if not keep(rules)[1]]
-    return Front.of(points, "exact performance" if exact else own.scored, own.optimum)
+    return Front.of(points, "exact performance" if exact else ready_front.scored, ready_front.optimum)
 
 
-def _taken(point: Point, given: RuleSet, task: Task, seeds: Ints | None, threads: int | None) -> PruneResult:
+def _taken(
+    point: Point, original: RuleSet, task: Task, seeds: Ints | None, threads: int | None
+) -> PruneResult:
     """Return a policy of a front as a result."""
     before, after = (
-        evaluate(own, task, task.best_method, threads=threads, seeds=seeds) for own in (given, point.ruleset)
+        evaluate(rules, task, task.best_method, threads=threads, seeds=seeds)
+        for rules in (original, point.ruleset)
     )
-    scope = scope_of(given, task, seeds)
+    scope = scope_of(original, task, seeds)
     assert scope is not None
     changed = int((scope.actions != point.ruleset.best_actions(scope.points)).sum())
     share = "" if after.fraction is None else f" ({after.fraction:.1%} of the optimum)"
-    said = "exact performance" if seeds is None else f"mean return over {len(seeds):,} episodes"
+    measure_words = "exact performance" if seeds is None else f"mean return over {len(seeds):,} episodes"
     words = (
-        f"{plural(point.rules, 'rule')} with {plural(point.tests, 'test')}: {said} "
+        f"{plural(point.rules, 'rule')} with {plural(point.tests, 'test')}: {measure_words} "
         f"{in_units(after.performance)}{share}, another action in {changed:,} of {scope.words}. "
-        f"The {plural(len(given), 'rule')} given have {in_units(before.performance)}."
+        f"The {plural(len(original), 'rule')} given have {in_units(before.performance)}."
     )
     return PruneResult(
         point.ruleset,
-        given,
+        original,
         scope.words,
         words,
         changed=changed,
@@ -338,9 +350,9 @@ def _taken(point: Point, given: RuleSet, task: Task, seeds: Ints | None, threads
 
 def pruning_seeds(task: Task, episodes: int | None, seeds: ArrayLike | None) -> Ints | None:
     """Return the reset seeds to prune on; None where nothing is played."""
-    own = task.pruning_seeds(100 if episodes is None else episodes)
-    if own is None or seeds is None:
-        return own
+    task_seeds = task.pruning_seeds(100 if episodes is None else episodes)
+    if task_seeds is None or seeds is None:
+        return task_seeds
     if episodes is not None:
         raise ParameterError("seeds says which episodes are played: leave episodes out.")
     return checked_seeds(seeds)
@@ -357,22 +369,26 @@ def _by_play(
     keep: Keep,
 ) -> PruneResult:
     """Prune by playing, and measure both rulesets on the same seeds."""
-    rules, kept = keep(pruned_by_play(ruleset, task, seeds, threads, loss, progress, steps))
-    before, after = (evaluate(each, task, threads=threads, seeds=seeds) for each in (ruleset, rules))
+    rules, note = keep(pruned_by_play(ruleset, task, seeds, threads, loss, progress, steps))
+    before, after = (evaluate(policy, task, threads=threads, seeds=seeds) for policy in (ruleset, rules))
     scope = visited_states(ruleset, task, seeds)
     changed = int((scope.actions != rules.best_actions(scope.points)).sum())
-    same = "the same action in" if not changed else f"another action in {changed:,} of"
-    first = "a state without a rule" if before.failed else f"mean return {in_units(before.performance)}"
-    sizes = [size_of(each) for each in (ruleset, rules)]
-    given, left = (f"{plural(n, 'rule')} with {plural(ends, 'condition')}" for n, ends, *_ in sizes)
+    action_words = "the same action in" if not changed else f"another action in {changed:,} of"
+    before_words = (
+        "a state without a rule" if before.failed else f"mean return {in_units(before.performance)}"
+    )
+    sizes = [size_of(policy) for policy in (ruleset, rules)]
+    size_before, size_after = (
+        f"{plural(n, 'rule')} with {plural(ends, 'condition')}" for n, ends, *_ in sizes
+    )
     words = (
-        f"{given} became {left}: {first} before, mean return {in_units(after.performance)} "
-        f"now over {len(seeds):,} episodes; {same} {scope.words}. Nothing is guaranteed for other states or "
-        f"seeds.{kept}"
+        f"{size_before} became {size_after}: {before_words} before, mean return "
+        f"{in_units(after.performance)} now over {len(seeds):,} episodes; {action_words} {scope.words}. "
+        f"Nothing is guaranteed for other states or seeds.{note}"
     )
     if rules == ruleset:
         words = (
-            f"Nothing can be left out: {given} stay as they are, with a mean return of "
+            f"Nothing can be left out: {size_before} stay as they are, with a mean return of "
             f"{in_units(after.performance)} over {len(seeds):,} episodes."
         )
     return PruneResult(

@@ -62,8 +62,8 @@ def shortened(
         table = tabular(task, "shortening without play")
         points = shortened_on_table(ruleset, table, polish, threads, progress)
         return Front.of(points, "exact performance", optimal_performance(table))
-    played = environment(task, "shortening by play")
-    shorter = dict.fromkeys(shortened_by_play(ruleset, played, seeds, threads, progress))
+    env = environment(task, "shortening by play")
+    shorter = dict.fromkeys(shortened_by_play(ruleset, env, seeds, threads, progress))
     points = list(answering(shorter, task, seeds, threads))
     if not points:
         raise RuleError(
@@ -78,17 +78,17 @@ def shortened(
 def answering(rulesets: Iterable[RuleSet], task: Task, seeds: Ints, threads: int) -> Iterator[Point]:
     """Yield rulesets that have an answer in every state visited from some seeds, with their mean returns."""
     for rules in rulesets:
-        found = evaluate(rules, task, threads=threads, seeds=seeds)
-        if not found.failed:
-            yield Point(rules, found.performance, found.deviation, found.episodes)
+        evaluation = evaluate(rules, task, threads=threads, seeds=seeds)
+        if not evaluation.failed:
+            yield Point(rules, evaluation.performance, evaluation.deviation, evaluation.episodes)
 
 
 def shortened_by_play(
-    given: RuleSet, task: EnvTask, seeds: Ints, threads: int, progress: Progress
+    original: RuleSet, task: EnvTask, seeds: Ints, threads: int, progress: Progress
 ) -> Iterator[RuleSet]:
     """Yield shorter and shorter rules, each the best that was found by playing."""
     budget = MOST_STEPS[is_cheap(task)]
-    start = pruned_by_play(given, task, seeds, threads, 0.0, progress, budget)
+    start = pruned_by_play(original, task, seeds, threads, 0.0, progress, budget)
     yield start
     points = visited_states(start, task, seeds).points
     if start.votes:
@@ -116,10 +116,10 @@ def with_a_rule_for_the_rest(rules: RuleSet, contest: Contest) -> RuleSet:
 
     A decision list has one already. Of other rules, the one is made general that this harms least.
     """
-    whole = whole_box(rules.features)
-    if rules.ordered or (rules.bounds == whole).all(axis=(1, 2)).any():
+    everything = whole_box(rules.features)
+    if rules.ordered or (rules.bounds == everything).all(axis=(1, 2)).any():
         return rules
-    general = [with_condition(rules, r, whole) for r in range(len(rules))]
+    general = [with_condition(rules, r, everything) for r in range(len(rules))]
     return contest.best(general, rules, contest.visited(rules)) or rules
 
 
@@ -135,21 +135,21 @@ def fewer_votes(rules: RuleSet, points: Floats) -> Iterator[RuleSet]:
 
     Each next rule speaks for the action taken at most of the points for which none did before.
     """
-    looks = points[:: len(points) // 4_000 + 1]
-    speaks = rules.matches(looks) & (rules.actions == rules.best_actions(looks)[:, None])
+    sampled = points[:: len(points) // 4_000 + 1]
+    speaks = rules.matches(sampled) & (rules.actions == rules.best_actions(sampled)[:, None])
     order: list[int] = []
-    open_ = np.ones(len(looks), dtype=np.bool_)
+    unspoken = np.ones(len(sampled), dtype=np.bool_)
     while len(order) < len(rules):
-        gains = speaks[open_].sum(axis=0).astype(np.float64)
+        gains = speaks[unspoken].sum(axis=0).astype(np.float64)
         gains[order] = -1.0
         best = int(gains.argmax())
         if gains[best] <= 0:  # all are spoken for: once more, for what is left of the rules
             if not speaks[:, [r for r in range(len(rules)) if r not in order]].any():
                 break
-            open_[:] = True
+            unspoken[:] = True
             continue
         order.append(best)
-        open_ &= ~speaks[:, best]
+        unspoken &= ~speaks[:, best]
     n = len(order)
     while n >= 1:
         yield rules.subset(np.sort(order[:n]))

@@ -43,13 +43,16 @@ def shortened_on_table(
     """
     measure = Measure(task, policy_table(ruleset, task), threads)
     start, _ = decision_list_of(ruleset, task)
-    found: list[DecisionList] = []
+    lists: list[DecisionList] = []
     for rules in itertools.chain(down_by_rules(start, measure, polish), down_by_tests(start, measure)):
-        found += [rules, shortest_words(rules, task)]
+        lists += [rules, shortest_words(rules, task)]
         progress(len(rules))
-    found += constant_lists(task.features, task.action_names)
-    performances = measure.performances(measure.tables(found))
-    return [Point(own.without_unused_terms(), score) for own, score in zip(found, performances, strict=True)]
+    lists += constant_lists(task.features, task.action_names)
+    performances = measure.performances(measure.tables(lists))
+    return [
+        Point(candidate.without_unused_terms(), score)
+        for candidate, score in zip(lists, performances, strict=True)
+    ]
 
 
 def shortest_words(rules: RuleSet, task: TabularTask) -> DecisionList:
@@ -80,19 +83,19 @@ class Measure:
 
     Args:
         task: the task.
-        given: the action in every decision state, `(D,)`, that changes are counted from.
+        original: the action in every decision state, `(D,)`, that changes are counted from.
         threads: how many threads to use.
     """
 
-    def __init__(self, task: TabularTask, given: NDArray[np.int16], threads: int) -> None:
-        self.task, self.given, self.threads = task, given, threads
+    def __init__(self, task: TabularTask, original: NDArray[np.int16], threads: int) -> None:
+        self.task, self.original, self.threads = task, original, threads
 
     def performances(self, tables: NDArray[np.int16]) -> list[float]:
         """Return the exact performance of policy tables `(n, D)`, each different one measured once."""
-        different, where = np.unique(tables, axis=0, return_inverse=True)
-        found = exact_performances(self.task, different, self.threads)
-        filled = np.where(np.isnan(found), self.task.floor, found)
-        performances: list[float] = filled[where.reshape(-1)].tolist()
+        different, inverse = np.unique(tables, axis=0, return_inverse=True)
+        exact = exact_performances(self.task, different, self.threads)
+        filled = np.where(np.isnan(exact), self.task.floor, exact)
+        performances: list[float] = filled[inverse.reshape(-1)].tolist()
         return performances
 
     def tables(self, rulesets: list[DecisionList]) -> NDArray[np.int16]:
@@ -103,7 +106,7 @@ class Measure:
         """Return the one that performs best; among equals the one that changes fewest states."""
         candidates = list(rulesets)
         tables = self.tables(candidates)
-        changed = (tables != self.given).sum(axis=1)
+        changed = (tables != self.original).sum(axis=1)
         order = np.lexsort((changed, -np.array(self.performances(tables))))
         return candidates[int(order[0])]
 
@@ -113,11 +116,11 @@ def one_rule_less(rules: Rules) -> Iterator[Rules]:
 
     Where the last rule of a list is dropped and it matched everything, the one before it comes to do so.
     """
-    n, whole = len(rules), whole_box(rules.features)
-    catch_all = rules.ordered and bool((rules.bounds[-1] == whole).all())
+    n, everything = len(rules), whole_box(rules.features)
+    catch_all = rules.ordered and bool((rules.bounds[-1] == everything).all())
     for r in range(n):
         fewer = rules.subset(np.delete(np.arange(n), r))
-        yield with_condition(fewer, -1, whole) if catch_all and r == n - 1 else fewer
+        yield with_condition(fewer, -1, everything) if catch_all and r == n - 1 else fewer
     for i, j in itertools.permutations(range(n if rules.ordered else 0), 2):
         if rules.actions[i] == rules.actions[j]:
             merged = with_condition(rules, i, hull_of(rules.bounds[[i, j]], rules.features))
@@ -128,9 +131,9 @@ def other_intervals(rules: Rules, wanted: Callable[[float, float, Feature], set[
     """Yield the rules with one interval changed to each that is wanted in place of its ends and feature."""
     for r, (d, feature) in itertools.product(range(len(rules)), enumerate(rules.features)):
         low, high = rules.bounds[r, d].tolist()
-        for first, last in sorted(wanted(low, high, feature) - {(low, high)}):
-            if feature.low <= first <= last <= feature.high:
-                yield with_condition(rules, (r, d), (first, last))
+        for new_low, new_high in sorted(wanted(low, high, feature) - {(low, high)}):
+            if feature.low <= new_low <= new_high <= feature.high:
+                yield with_condition(rules, (r, d), (new_low, new_high))
 
 
 def one_condition_less(rules: Rules) -> Iterator[Rules]:
@@ -143,7 +146,7 @@ def one_condition_less(rules: Rules) -> Iterator[Rules]:
 def one_test_less(rules: Rules) -> Iterator[Rules]:
     """Yield the rules with fewer tests: without one or both ends of an interval, or without a rule."""
     fewer = itertools.chain(one_condition_less(rules), one_rule_less(rules) if len(rules) > 1 else ())
-    return (other for other in fewer if other.tests < rules.tests)
+    return (candidate for candidate in fewer if candidate.tests < rules.tests)
 
 
 def polished(rules: DecisionList, measure: Measure) -> DecisionList:
@@ -151,10 +154,10 @@ def polished(rules: DecisionList, measure: Measure) -> DecisionList:
     performance = measure.performances(measure.tables([rules]))[0]
     while True:
         better = measure.best([rules, *small_changes(rules)])
-        reached = measure.performances(measure.tables([better]))[0]
-        if reached <= performance:
+        new_performance = measure.performances(measure.tables([better]))[0]
+        if new_performance <= performance:
             return rules
-        rules, performance = better, reached
+        rules, performance = better, new_performance
 
 
 def small_changes(rules: DecisionList) -> Iterator[DecisionList]:

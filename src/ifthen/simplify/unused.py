@@ -46,18 +46,18 @@ def decisions(rules: RuleSet, task: EnvTask, most: int, threads: int = 1) -> Dec
         threads: how many threads or worker processes to use; results do not depend on it.
     """
     simulator, counts = environment_simulator(task, threads), np.zeros(len(rules), dtype=np.int64)
-    seeds, played, steps = task.pruning_seeds(EPISODES)[:EPISODES], 0, 0
-    while played < len(seeds) and steps < most:
-        found = simulator.episodes(rules, seeds[played : played + AT_ONCE])
-        points = np.concatenate([episode.asked for episode in found])
+    seeds, n_played, steps = task.pruning_seeds(EPISODES)[:EPISODES], 0, 0
+    while n_played < len(seeds) and steps < most:
+        trajectories = simulator.episodes(rules, seeds[n_played : n_played + AT_ONCE])
+        points = np.concatenate([episode.asked for episode in trajectories])
         deciders = choose_at(rules, np.clip(points, *task.ranges))[1]
         counts += np.bincount(deciders[deciders >= 0], minlength=len(rules))
-        played, steps = played + len(found), steps + len(points)
-    return Decisions(counts, played, steps)
+        n_played, steps = n_played + len(trajectories), steps + len(points)
+    return Decisions(counts, n_played, steps)
 
 
 def without_unused(
-    rules: RuleSet, found: Decisions, shield: int, keeps: Callable[[RuleSet], bool]
+    rules: RuleSet, counted: Decisions, shield: int, keeps: Callable[[RuleSet], bool]
 ) -> RuleSet:
     """Return a decision list without the rules that never decided; those of requirements stay.
 
@@ -65,19 +65,19 @@ def without_unused(
 
     Args:
         rules: the list.
-        found: how often each rule decided.
+        counted: how often each rule decided.
         shield: how many rules at the top come from requirements.
         keeps: whether a list keeps all requirements.
     """
-    if found.episodes < FEWEST:
+    if counted.episodes < FEWEST:
         return rules
     complete = not rules.condition_in_words(len(rules) - 1)
-    left, kept = rules, list(range(len(rules)))
-    for r in reversed(np.flatnonzero(found.counts == 0).tolist()):
-        others = [q for q in kept if q != r]
-        if r < shield or not others or (complete and others[-1] < shield):
+    remaining, kept_rules = rules, list(range(len(rules)))
+    for r in reversed(np.flatnonzero(counted.counts == 0).tolist()):
+        other_rules = [q for q in kept_rules if q != r]
+        if r < shield or not other_rules or (complete and other_rules[-1] < shield):
             continue
-        fewer = with_otherwise(rules.subset(others)) if complete else rules.subset(others)
+        fewer = with_otherwise(rules.subset(other_rules)) if complete else rules.subset(other_rules)
         if keeps(fewer):
-            left, kept = fewer, others
-    return left.without_unused_terms()
+            remaining, kept_rules = fewer, other_rules
+    return remaining.without_unused_terms()

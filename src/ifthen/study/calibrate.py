@@ -25,11 +25,11 @@ def calibrate(plan: StudyPlan, system: str, task: str) -> Estimate:
     """
     trial = Trial(system, task, plan.first_seed)
     learner = plan.make_system(trial)
-    first = int(learner.learn(epochs=0).now.records[-1]["episodes"])
-    before = learner.learn(epochs=1).now.records[-1]  # compiles, or loads what was compiled
+    first_episodes = int(learner.learn(epochs=0).now.records[-1]["episodes"])
+    first_record = learner.learn(epochs=1).now.records[-1]  # compiles, or loads what was compiled
     began = time.perf_counter()
-    most = max(1, plan.epochs // SHARE)
-    learner.learn(epochs=most, callback=lambda _: time.perf_counter() - began < LONG_ENOUGH)
-    longer = plan.epochs / (learner.epoch - int(before["epoch"]))
-    episodes = int(learner.now.records[-1]["episodes"]) - int(before["episodes"])
-    return Estimate((time.perf_counter() - began) * longer, first + episodes * longer)
+    n_epochs = max(1, plan.epochs // SHARE)
+    learner.learn(epochs=n_epochs, callback=lambda _: time.perf_counter() - began < LONG_ENOUGH)
+    scale = plan.epochs / (learner.epoch - int(first_record["epoch"]))
+    episodes = int(learner.now.records[-1]["episodes"]) - int(first_record["episodes"])
+    return Estimate((time.perf_counter() - began) * scale, first_episodes + episodes * scale)

@@ -45,7 +45,7 @@ class Dask:
         """Connect to the cluster and see that every worker of it can run the study."""
         with ExitStack() as stack:
             client = self._running(stack) if self.address else self._started(stack)
-            crew = DaskCrew(client, plan, own=self.address is None)
+            crew = DaskCrew(client, plan, owns_cluster=self.address is None)
             crew.check()
             yield crew
 
@@ -92,11 +92,11 @@ class DaskCrew:
         own: whether the cluster was started for this crew.
     """
 
-    def __init__(self, client: Any, plan: Path, own: bool) -> None:
-        self._client, self._plan, self._own = client, str(plan), own
-        self._seen = time.monotonic()
+    def __init__(self, client: Any, plan: Path, owns_cluster: bool) -> None:
+        self._client, self._plan, self._owns_cluster = client, str(plan), owns_cluster
+        self._last_seen = time.monotonic()
         self._executor = client.get_executor(pure=False)
-        self._ours = look(self._plan)
+        self._expected = worker_view(self._plan)
 
     def check(self) -> None:
         """Raise unless there are workers, each with one thread, our versions and our view of the folder."""
@@ -104,7 +104,7 @@ class DaskCrew:
         try:
             self._client.wait_for_workers(1, timeout=WORKERS_SECONDS)
             threads = self._client.nthreads()
-            seen = self._client.run(look, self._plan, on_error="return")
+            views = self._client.run(worker_view, self._plan, on_error="return")
         except TimeoutError:
             raise EngineError(
                 f"the Dask scheduler at {address} has no workers after {WORKERS_SECONDS} s. "
@@ -112,13 +112,13 @@ class DaskCrew:
             ) from None
         except OSError as problem:
             raise _lost(address, problem) from None
-        for worker, theirs in seen.items():
-            if isinstance(theirs, BaseException):
-                why = f"{type(theirs).__name__}: {theirs}"
+        for worker, view in views.items():
+            if isinstance(view, BaseException):
+                reason = f"{type(view).__name__}: {view}"
                 raise EngineError(
-                    f"the worker {worker} cannot run ifthen: {why}. Install the same version there."
+                    f"the worker {worker} cannot run ifthen: {reason}. Install the same version there."
                 )
-            _compare(f"the worker {worker}", self._ours, theirs)
+            _compare(f"the worker {worker}", self._expected, view)
             if threads.get(worker, 1) != 1:
                 raise EngineError(
                     f"the worker {worker} has {threads[worker]} threads, but trials take a process each: "
@@ -134,9 +134,9 @@ class DaskCrew:
             workers = len(self._client.nthreads())
         except OSError as problem:
             raise _lost(self._client.scheduler.address, problem) from None
-        if workers or not self._own:
-            self._seen = time.monotonic()
-        elif time.monotonic() - self._seen > GONE_SECONDS:
+        if workers or not self._owns_cluster:
+            self._last_seen = time.monotonic()
+        elif time.monotonic() - self._last_seen > GONE_SECONDS:
             raise EngineError(
                 f"the Dask workers of this machine have died and not come back for {GONE_SECONDS} s. "
                 "The same command goes on from the last checkpoints."
@@ -146,7 +146,7 @@ class DaskCrew:
     def submit(self, job: Job, folder: str, plan_json: str, trial: tuple[str, str, int]) -> Future[Any]:
         """Have a job done by any worker, once it has seen that it can."""
         future: Future[Any] = self._executor.submit(
-            checked_job, self._ours, self._plan, job, folder, plan_json, trial
+            checked_job, self._expected, self._plan, job, folder, plan_json, trial
         )
         return future
 
@@ -161,37 +161,38 @@ class DaskCrew:
         return ended
 
 
-def look(plan: str) -> dict[str, str]:
+def worker_view(plan: str) -> dict[str, str]:
     """Return what results depend on, as this process sees it: versions, sources, and the study's plan."""
     try:
-        seen = "with hash " + hashlib.blake2b(Path(plan).read_bytes(), digest_size=8).hexdigest()
+        plan_state = "with hash " + hashlib.blake2b(Path(plan).read_bytes(), digest_size=8).hexdigest()
     except OSError as problem:
-        seen = f"not readable ({problem.strerror or problem})"
-    return {**maker_here(), plan: seen}
+        plan_state = f"not readable ({problem.strerror or problem})"
+    return {**maker_here(), plan: plan_state}
 
 
 def checked_job(
-    ours: dict[str, str], plan: str, job: Job, folder: str, plan_json: str, trial: tuple[str, str, int]
+    expected: dict[str, str], plan: str, job: Job, folder: str, plan_json: str, trial: tuple[str, str, int]
 ) -> Ended:
     """Do a job, unless this worker, which may have joined late, differs from the one that asks for it."""
-    _compare(f"a worker on {platform.node()}", ours, look(plan))
+    _compare(f"a worker on {platform.node()}", expected, worker_view(plan))
     return job(folder, plan_json, trial)
 
 
-def _compare(who: str, ours: dict[str, str], theirs: dict[str, str]) -> None:
+def _compare(worker: str, expected: dict[str, str], view: dict[str, str]) -> None:
     """Raise if a worker sees other versions or another folder, naming the first difference."""
-    for name, value in ours.items():
-        there = theirs.get(name, "not known")
-        if there != value:
+    for name, value in expected.items():
+        actual = view.get(name, "not known")
+        if actual != value:
             raise EngineError(
-                f"{who} differs: {name} is {there} there, {value} here. "
+                f"{worker} differs: {name} is {actual} there, {value} here. "
                 "Workers need the same versions and the study's folder under the same path."
             )
 
 
-def _lost(address: str, why: object) -> EngineError:
+def _lost(address: str, reason: object) -> EngineError:
     return EngineError(
-        f"the Dask scheduler at {address} is gone: {why}. The same command goes on from the last checkpoints."
+        f"the Dask scheduler at {address} is gone: {reason}. The same command goes on from "
+        "the last checkpoints."
     )
 
 

@@ -81,29 +81,29 @@ class Local:
 
     def submit(self, job: Job, folder: str, plan_json: str, trial: tuple[str, str, int]) -> Future[Any]:
         """Have a job done by a process that has none."""
-        place = min(set(range(len(self._executors))) - set(self._jobs.values()))
+        slot = min(set(range(len(self._executors))) - set(self._jobs.values()))
         try:
-            future: Future[Any] = self._executors[place].submit(job, folder, plan_json, trial)
+            future: Future[Any] = self._executors[slot].submit(job, folder, plan_json, trial)
         except BrokenProcessPool:  # it died between two jobs
-            self._replace(place)
-            future = self._executors[place].submit(job, folder, plan_json, trial)
-        self._jobs[future] = place
+            self._replace(slot)
+            future = self._executors[slot].submit(job, folder, plan_json, trial)
+        self._jobs[future] = slot
         return future
 
     def result(self, future: Future[Any]) -> Ended | None:
         """Return how a job ended, or None where its process has died."""
-        place = self._jobs.pop(future)
+        slot = self._jobs.pop(future)
         try:
             ended: Ended = future.result()
         except (BrokenProcessPool, CancelledError):
-            self._replace(place)
+            self._replace(slot)
             return None
         return ended
 
-    def _replace(self, place: int) -> None:
+    def _replace(self, slot: int) -> None:
         """Have another process in the place of one that died."""
-        self._executors[place].shutdown(wait=True, kill_workers=True)
-        self._executors[place] = _one_process()
+        self._executors[slot].shutdown(wait=True, kill_workers=True)
+        self._executors[slot] = _one_process()
 
 
 def _started() -> None:

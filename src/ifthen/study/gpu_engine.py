@@ -42,7 +42,7 @@ class Order(NamedTuple):
     folder: str
     plan_json: str
     trial: Trial
-    told: Future[Ended | None]
+    ended: Future[Ended | None]
 
 
 @dataclass
@@ -88,14 +88,14 @@ class GpuCrew:
 
     def __post_init__(self) -> None:
         self._batches = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="ifthen-gpu")
-        self._hands = threading.Thread(target=self._hand_out, daemon=True)
-        self._hands.start()
+        self._dispatcher = threading.Thread(target=self._dispatch, daemon=True)
+        self._dispatcher.start()
 
     def end(self) -> None:
         """Begin nothing more, and wait for what the GPU is doing."""
         self._ending.set()
         self._batches.shutdown(wait=True, cancel_futures=True)
-        self._hands.join()
+        self._dispatcher.join()
 
     def places(self) -> int:
         """Return room for any number of trials; those that were given so far form batches."""
@@ -113,7 +113,7 @@ class GpuCrew:
                 self._orders.append(order)
             else:
                 self._ready.append((order, None))
-        return order.told
+        return order.ended
 
     def result(self, future: Future[Any]) -> Ended | None:
         """Return how a trial ended, or None where its process has died."""
@@ -133,16 +133,16 @@ class GpuCrew:
                 if files.finished or pittsburgh_gpu.objection(fresh):
                     self._pass_on(order)
                     continue
-                found: Any = saved_system(files.checkpoint, fresh, plan.epochs)
-                system: PittsburghSystem = found or fresh
+                checkpointed: Any = saved_system(files.checkpoint, fresh, plan.epochs)
+                system: PittsburghSystem = checkpointed or fresh
                 epoch = system.epoch if system.started else -1
                 batches.setdefault((trial.system, trial.task, order.plan_json, epoch), []).append(
                     (order, system)
                 )
             for batch in batches.values():
                 size = max(1, gpu.SCRATCH_BYTES // pittsburgh_gpu.bytes_of_trial(batch[0][1]))
-                for first in range(0, len(batch), size):
-                    self._batches.submit(self._learn, batch[first : first + size])
+                for start in range(0, len(batch), size):
+                    self._batches.submit(self._learn, batch[start : start + size])
         except Exception as problem:  # the processes can do it all
             warn(f"trials cannot be sorted for the GPU ({problem}). The CPU runs them.")
             for order in orders:
@@ -154,41 +154,41 @@ class GpuCrew:
 
         order = batch[0][0]
         plan, folder = StudyPlan.from_json(order.plan_json), Path(order.folder)
-        files = [TrialFiles(folder, own.trial) for own, _ in batch]
+        files = [TrialFiles(folder, trial_order.trial) for trial_order, _ in batch]
         stop = folder / STOP
         moments: list[Moment | None] = [system.now if system.started else None for _, system in batch]
         try:
             trials = Trials([system for _, system in batch])
-            for each in files:
-                each.begin()
-            saved, saving = time.monotonic(), 0.0
+            for trial_files in files:
+                trial_files.begin()
+            saved_at, saving = time.monotonic(), 0.0
             while trials.epoch < plan.epochs and not stop.exists() and not self._ending.is_set():
                 trials.advance(plan.epochs)
                 moments = [system.now for _, system in batch]
-                for each in files:
+                for trial_files in files:
                     with suppress(OSError):  # nothing depends on it
-                        each.progress.write_text(str(trials.epoch))
-                if time.monotonic() - saved > max(plan.checkpoint_seconds, SAVING_SHARE * saving):
+                        trial_files.progress.write_text(str(trials.epoch))
+                if time.monotonic() - saved_at > max(plan.checkpoint_seconds, SAVING_SHARE * saving):
                     began = time.monotonic()
-                    for (_, system), each in zip(batch, files, strict=True):
-                        system.save(each.checkpoint)
-                    saved = time.monotonic()
-                    saving = saved - began
+                    for (_, system), trial_files in zip(batch, files, strict=True):
+                        system.save(trial_files.checkpoint)
+                    saved_at = time.monotonic()
+                    saving = saved_at - began
         except Exception as problem:  # whatever it is, the processes can go on
-            words = str(problem).strip().splitlines() or [type(problem).__name__]
-            warn(f"the GPU failed ({words[0][:200]}). The CPU goes on with {order.trial.system}.")
+            lines = str(problem).strip().splitlines() or [type(problem).__name__]
+            warn(f"the GPU failed ({lines[0][:200]}). The CPU goes on with {order.trial.system}.")
         finally:
-            for (own, _), each, moment in zip(batch, files, moments, strict=True):
+            for (trial_order, _), trial_files, moment in zip(batch, files, moments, strict=True):
                 with suppress(OSError):
-                    each.attempts.unlink(missing_ok=True)  # the process that goes on counts its own
-                self._pass_on(own, moment)
+                    trial_files.attempts.unlink(missing_ok=True)  # the process that goes on counts its own
+                self._pass_on(trial_order, moment)
 
     def _pass_on(self, order: Order, moment: Moment | None = None) -> None:
         """Leave a trial to the processes, from where it stands."""
         with self._lock:
             self._ready.append((order, moment))
 
-    def _hand_out(self) -> None:
+    def _dispatch(self) -> None:
         """Give trials to processes that have none, and tell how they ended, until the end."""
         while not self._ending.is_set():
             while self._ready and len(self._running) < self.local.places():
@@ -197,12 +197,12 @@ class GpuCrew:
                 job = order.job if moment is None else partial(run_trial, moment=moment)
                 future = self.local.submit(job, order.folder, order.plan_json, order.trial)
                 self._running[future] = order
-            done, _ = wait(self._running, timeout=0.02, return_when="FIRST_COMPLETED")
+            finished, _ = wait(self._running, timeout=0.02, return_when="FIRST_COMPLETED")
             if not self._running:
                 time.sleep(0.02)
-            for future in done:
+            for future in finished:
                 order = self._running.pop(future)
                 try:
-                    order.told.set_result(self.local.result(future))
+                    order.ended.set_result(self.local.result(future))
                 except BaseException as problem:  # it is for the study to say what that means
-                    order.told.set_exception(problem)
+                    order.ended.set_exception(problem)

@@ -81,8 +81,8 @@ def pruned_rules(plan: StudyPlan, system: System) -> RuleSet | None:
     stay as learnt. Where it says nothing, rules for environments are pruned as far as that goes.
     """
     if plan.prune:
-        found = pruned_policy(system)
-        return system.ruleset if found is None else found.ruleset
+        result = pruned_policy(system)
+        return system.ruleset if result is None else result.ruleset
     if plan.prune is False or system.task.pruning_seeds() is None:
         return None
     try:
@@ -109,15 +109,15 @@ def write_parquet(path: Path, table: polars.DataFrame, level: int) -> None:
 
 def history_table(system: System, trial: Trial, pruned: RuleSet | None) -> polars.DataFrame:
     """Return a trained system's history with everything that a study needs beside it."""
-    beside = _of_table(system) if system.task.has_states else _of_environment(system, pruned)
-    left = [] if pruned is None else [polars.lit(len(pruned), dtype=WHOLE).alias("pruned_rules")]
+    extra_columns = _of_table(system) if system.task.has_states else _of_environment(system, pruned)
+    pruned_column = [] if pruned is None else [polars.lit(len(pruned), dtype=WHOLE).alias("pruned_rules")]
     return system.history.with_columns(
         polars.lit(trial.system).alias("system"),
         polars.lit(trial.task).alias("task"),
         polars.lit(trial.seed, dtype=polars.Int64).alias("seed"),
-        *beside,
+        *extra_columns,
         polars.lit(len(system.ruleset)).alias("rules"),
-        *left,
+        *pruned_column,
     )
 
 
@@ -144,66 +144,66 @@ def _of_environment(system: System, pruned: RuleSet | None) -> list[polars.Expr]
     """Return what the final rules get on held-out test seeds, before and after pruning."""
     task, ruleset = system.task, system.ruleset
     seeds = task.test_seeds(UNSEEN)
-    unseen = evaluate(ruleset, task, threads=1, seeds=seeds)
-    scored = None if pruned is None else evaluate(pruned, task, threads=1, seeds=seeds)
+    evaluation = evaluate(ruleset, task, threads=1, seeds=seeds)
+    pruned_evaluation = None if pruned is None else evaluate(pruned, task, threads=1, seeds=seeds)
     numbers: dict[str, float | int | None] = {
-        "unseen_score": unseen.performance,
-        "unseen_sd": unseen.deviation,
-        "unseen_least": unseen.least,
-        "unseen_failed_share": unseen.failed_share,
-        "pruned_score": None if scored is None else scored.performance,
+        "unseen_score": evaluation.performance,
+        "unseen_sd": evaluation.deviation,
+        "unseen_least": evaluation.least,
+        "unseen_failed_share": evaluation.failed_share,
+        "pruned_score": None if pruned_evaluation is None else pruned_evaluation.performance,
     }
-    every = numbers | dict.fromkeys(OF_TABLES)
-    return [polars.lit(value, dtype=COLUMNS[name]).alias(name) for name, value in every.items()]
+    columns = numbers | dict.fromkeys(OF_TABLES)
+    return [polars.lit(value, dtype=COLUMNS[name]).alias(name) for name, value in columns.items()]
 
 
 def read_histories(path: Path, plan: StudyPlan, trials: Iterable[Trial]) -> polars.DataFrame:
     """Return the histories in a file, of some of the trials; raise where they are not whole and sound."""
-    known = set(trials)
+    trial_set = set(trials)
     try:
-        table = _read(path, len(known) * (plan.epochs + 1))
+        table = _read(path, len(trial_set) * (plan.epochs + 1))
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as problem:
         raise OutputError(f"{path} is damaged: {problem}.") from None
-    why = _what_is_wrong(table, plan, known)
-    if why:
-        raise OutputError(f"{path} is damaged: {why}.")
+    flaw = _what_is_wrong(table, plan, trial_set)
+    if flaw:
+        raise OutputError(f"{path} is damaged: {flaw}.")
     return table
 
 
-def _read(path: Path, most: int) -> polars.DataFrame:
+def _read(path: Path, max_rows: int) -> polars.DataFrame:
     """Return the shared columns, in types of one kind; null where the file has no such column."""
-    most = min(most, MOST_ROWS)
+    max_rows = min(max_rows, MOST_ROWS)
     rows = polars.scan_parquet(path).select(polars.len()).collect().item()
-    if rows > most:
-        raise OutputError(f"{path} is damaged: it has {rows:,} rows, at most {most:,} can be.")
-    there = polars.read_parquet_schema(path)
-    if missing := [name for name in ALWAYS if name not in there]:
+    if rows > max_rows:
+        raise OutputError(f"{path} is damaged: it has {rows:,} rows, at most {max_rows:,} can be.")
+    schema = polars.read_parquet_schema(path)
+    if missing := [name for name in ALWAYS if name not in schema]:
         raise OutputError(f"{path} is damaged: it has no column {missing[0]}.")
-    table = polars.read_parquet(path, columns=[name for name in COLUMNS if name in there])
-    for name, found in table.schema.items():
-        kind = COLUMNS[name]
-        if not (found in (kind, polars.Null()) or (kind == WHOLE and found.is_integer())):
-            raise OutputError(f"{path} is damaged: {name} holds {found}, not {kind}.")
-    absent = [polars.lit(None).alias(name) for name in COLUMNS if name not in there]
-    every: Any = COLUMNS
-    return table.with_columns(absent).select(*every).cast(every)
+    table = polars.read_parquet(path, columns=[name for name in COLUMNS if name in schema])
+    for name, dtype in table.schema.items():
+        expected = COLUMNS[name]
+        if not (dtype in (expected, polars.Null()) or (expected == WHOLE and dtype.is_integer())):
+            raise OutputError(f"{path} is damaged: {name} holds {dtype}, not {expected}.")
+    absent = [polars.lit(None).alias(name) for name in COLUMNS if name not in schema]
+    columns: Any = COLUMNS
+    return table.with_columns(absent).select(*columns).cast(columns)
 
 
-def _what_is_wrong(table: polars.DataFrame, plan: StudyPlan, known: set[Trial]) -> str:
+def _what_is_wrong(table: polars.DataFrame, plan: StudyPlan, expected: set[Trial]) -> str:
     """Return what makes histories unsound; nothing where they are sound."""
     of_trial = ["system", "task", "seed"]
-    found = {Trial(*row) for row in table.select(of_trial).unique().iter_rows()}
-    if not found or found - known:
-        return f"it is not of {'a trial' if len(known) > 1 else next(iter(known))} of this study"
+    trials = {Trial(*row) for row in table.select(of_trial).unique().iter_rows()}
+    if not trials or trials - expected:
+        return f"it is not of {'a trial' if len(expected) > 1 else next(iter(expected))} of this study"
     in_order = polars.col("epoch") == polars.int_range(polars.len()).over(of_trial)
-    if not table.select(in_order.all()).item() or len(table) != len(found) * (plan.epochs + 1):
+    if not table.select(in_order.all()).item() or len(table) != len(trials) * (plan.epochs + 1):
         return f"it must have every epoch from 0 to {plan.epochs}, in order"
-    others = [name for name in COLUMNS if name not in of_trial]
-    gaps = table.group_by(of_trial).agg(polars.col(others).is_null().n_unique())
-    for name, kind in COLUMNS.items():
-        if (name in ALWAYS and table[name].has_nulls()) or (name in others and (gaps[name] > 1).any()):
+    value_columns = [name for name in COLUMNS if name not in of_trial]
+    gaps = table.group_by(of_trial).agg(polars.col(value_columns).is_null().n_unique())
+    for name, dtype in COLUMNS.items():
+        if (name in ALWAYS and table[name].has_nulls()) or (name in value_columns and (gaps[name] > 1).any()):
             return f"{name} is missing in some rows"
-        if kind == REAL and not table[name].drop_nulls().is_finite().all():
+        if dtype == REAL and not table[name].drop_nulls().is_finite().all():
             return f"{name} is not finite in some rows"
     return ""
 
@@ -213,9 +213,9 @@ def read_log(path: Path) -> polars.DataFrame | None:
 
     Incomplete lines, as a killed process leaves them, are passed over.
     """
-    half: Any = {"ignore_errors": True, "truncate_ragged_lines": True}
+    lenient: Any = {"ignore_errors": True, "truncate_ragged_lines": True}
     try:
-        log = polars.read_csv(path, schema_overrides=LOG_COLUMNS, **half).select(*LOG_COLUMNS).drop_nulls()
+        log = polars.read_csv(path, schema_overrides=LOG_COLUMNS, **lenient).select(*LOG_COLUMNS).drop_nulls()
     except (polars.exceptions.PolarsError, OSError):
         return None
     names = polars.col("system", "task").map_elements(csv_text, return_dtype=TEXT)

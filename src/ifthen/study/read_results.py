@@ -63,16 +63,16 @@ def write_pack(folder: Path, results: Results, rulesets: bool = True) -> None:
             raise OutputError(f"{folder} is not empty: give a folder that is empty or not there yet.")
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as name:
-            whole = Path(name) / "packed"
-            _write(whole, results, rulesets and results.ruleset is not None)
-            whole.replace(folder)
+            packed = Path(name) / "packed"
+            _write(packed, results, rulesets and results.ruleset is not None)
+            packed.replace(folder)
 
 
 def _write(folder: Path, results: Results, rulesets: bool) -> None:
     """Write the files of a packed study."""
     write_text(folder / PLAN, results.plan.to_json())
-    known = [name for name in COLUMNS if not results.histories[name].is_null().all()]
-    write_parquet(folder / HISTORIES, results.histories.select(known), 19)
+    columns = [name for name in COLUMNS if not results.histories[name].is_null().all()]
+    write_parquet(folder / HISTORIES, results.histories.select(columns), 19)
     if results.log is not None:
         write_text(folder / LOG, csv_of(results.log))
     if rulesets:
@@ -92,7 +92,7 @@ def _write_rulesets(folder: Path, results: Results) -> None:
     for task in results.plan.tasks_by_name():
         for system in results.plan.systems:
             lines = [
-                json.dumps(_kept(results, trial), separators=(",", ":"), ensure_ascii=False)
+                json.dumps(_final_rules(results, trial), separators=(",", ":"), ensure_ascii=False)
                 for trial in results.trials(system.name, task)
             ]
             text = "".join(line + "\n" for line in lines).encode()
@@ -100,12 +100,12 @@ def _write_rulesets(folder: Path, results: Results) -> None:
                 file.write(gzip.compress(text, mtime=0))
 
 
-def _kept(results: Results, trial: Trial) -> dict[str, Any]:
+def _final_rules(results: Results, trial: Trial) -> dict[str, Any]:
     """Return the final rules of a trial, and those after pruning where there are any, as plain data."""
     assert results.ruleset is not None
     pruned = None if results.pruned is None else results.pruned(trial)
-    also = {} if pruned is None else {"pruned": pruned.to_dict()}
-    return {"seed": trial.seed, "ruleset": results.ruleset(trial).to_dict(), **also}
+    extra = {} if pruned is None else {"pruned": pruned.to_dict()}
+    return {"seed": trial.seed, "ruleset": results.ruleset(trial).to_dict(), **extra}
 
 
 def _rulesets_path(folder: Path, system: str, task: str) -> Path:
@@ -125,9 +125,9 @@ def read_pack(folder: Path, plan: StudyPlan) -> Results:
         ):
             raise OutputError(f"{path} is not the file that was packed: pack the study again.")
     histories = read_histories(folder / HISTORIES, plan, trials)
-    found = {Trial(*row) for row in histories.select("system", "task", "seed").unique().iter_rows()}
+    finished = {Trial(*row) for row in histories.select("system", "task", "seed").unique().iter_rows()}
     failed = {Trial(*trial) for trial in pack.failed}
-    missing = [trial for trial in trials if trial not in found | failed]
+    missing = [trial for trial in trials if trial not in finished | failed]
     ruleset = (lambda trial: _packed_rules(folder, trial)[0]) if pack.rulesets else None
     pruned = (lambda trial: _packed_rules(folder, trial)[1]) if pack.rulesets else None
     unfinished = tuple(sorted(failed)), tuple(missing)
@@ -212,7 +212,7 @@ def _of_trials(folder: Path, plan: StudyPlan) -> Results:
             versions = versions or read(files.model).versions
         else:
             (failed if files.failure.exists() else missing).append(trial)
-    together = polars.concat(histories) if histories else polars.DataFrame()
+    table = polars.concat(histories) if histories else polars.DataFrame()
 
     def pruned(trial: Trial) -> RuleSet | None:
         path = TrialFiles(folder, trial).pruned
@@ -220,7 +220,7 @@ def _of_trials(folder: Path, plan: StudyPlan) -> Results:
 
     return Results(
         plan,
-        together,
+        table,
         tuple(failed),
         tuple(missing),
         lambda trial: load(TrialFiles(folder, trial).model, threads=1).ruleset,

@@ -29,7 +29,7 @@ ENGINES = ("local", "dask", "cuda")
 LOOK_EVERY = 0.2
 """Seconds between two looks at running trials."""
 
-Told = Callable[[Trial, Ended], None]
+OnEnd = Callable[[Trial, Ended], None]
 """Called with each trial that has ended."""
 Watch = Callable[[list[Trial]], None]
 
@@ -58,7 +58,7 @@ def run_study(
     folder: Path,
     plan: StudyPlan,
     engine: Engine,
-    told: Told,
+    on_end: OnEnd,
     stop: Callable[[], bool] = lambda: False,
     watch: Watch = lambda trials: None,
     job: Job = run_trial,
@@ -69,7 +69,7 @@ def run_study(
         folder: the study's folder, claimed.
         plan: the plan.
         engine: what runs the trials.
-        told: called for each trial that ends.
+        on_end: called for each trial that ends.
         stop: asked now and then; when it says so, running trials save where they stand and the rest waits.
         watch: called now and then with the trials that have been given out.
         job: what a process does for a trial.
@@ -80,7 +80,7 @@ def run_study(
         if waiting and not stop():
             with engine.crew(folder.absolute() / PLAN) as crew:
                 shift = Shift(crew, folder, Listed((trial, plan.to_json()) for trial in waiting), job)
-                shift.work(told, stop, watch)
+                shift.work(on_end, stop, watch)
             shift.end()
     return not unfinished(folder, plan)
 
@@ -100,7 +100,7 @@ def _tidy(folder: Path, plan: StudyPlan) -> None:
 class Source(Protocol):
     """Where a crew gets its trials from."""
 
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         """Return whether there are trials to give out, now or after others have ended."""
 
     def take(self) -> tuple[Trial, str] | None:
@@ -113,7 +113,7 @@ class Listed:
     def __init__(self, trials: Iterable[tuple[Trial, str]]) -> None:
         self._trials = deque(trials)
 
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         """Return whether there is any."""
         return bool(self._trials)
 
@@ -134,21 +134,21 @@ class Shift:
 
     def __init__(self, crew: Crew, folder: Path, source: Source, job: Job) -> None:
         self._crew, self._job, self._folder, self._source = crew, job, folder.absolute(), source
-        self._again: deque[tuple[Trial, str]] = deque()
+        self._retries: deque[tuple[Trial, str]] = deque()
         """Trials whose process died."""
         self._jobs: dict[Future[Any], tuple[Trial, str]] = {}
         self._deaths = 0
         self._stopping = False
         self._problem: OutputError | EngineError | None = None
 
-    def work(self, told: Told, stop: Callable[[], bool], watch: Watch) -> None:
+    def work(self, on_end: OnEnd, stop: Callable[[], bool], watch: Watch) -> None:
         """Run trials until all have ended, or a stop."""
         try:
             while self._goes_on():
                 watch([trial for trial, _ in self._jobs.values()])
                 for trial, ended in self._ended():
                     write_log(self._folder, trial, ended)
-                    told(trial, ended)
+                    on_end(trial, ended)
                 if stop():
                     self._stop()
         except BaseException:
@@ -167,25 +167,25 @@ class Shift:
         """Give the crew what it can take; return whether anything is still to come of it."""
         if self._stopping:
             return bool(self._jobs) and self._crew.places() > 0  # without workers no job would ever come back
-        room = self._crew.places() - len(self._jobs)
-        while room > 0 and (given := self._next()) is not None:
-            trial, plan = given
-            plain = (trial.system, trial.task, trial.seed)
-            self._jobs[self._crew.submit(self._job, os.fspath(self._folder), plan, plain)] = given
-            room -= 1
-        return bool(self._jobs or self._again or self._source.left())
+        n_free = self._crew.places() - len(self._jobs)
+        while n_free > 0 and (assignment := self._next()) is not None:
+            trial, plan = assignment
+            trial_key = (trial.system, trial.task, trial.seed)
+            self._jobs[self._crew.submit(self._job, os.fspath(self._folder), plan, trial_key)] = assignment
+            n_free -= 1
+        return bool(self._jobs or self._retries or self._source.has_more())
 
     def _next(self) -> tuple[Trial, str] | None:
         """Return a trial to run; those whose process died come after all others."""
-        given = self._source.take()
-        return self._again.popleft() if given is None and self._again else given
+        assignment = self._source.take()
+        return self._retries.popleft() if assignment is None and self._retries else assignment
 
     def _ended(self) -> Iterator[tuple[Trial, Ended]]:
         """Wait a little; yield the trials that have ended. One whose process died is left for later."""
         if not self._jobs:
             time.sleep(LOOK_EVERY)  # a cluster whose workers are gone may get others
-        done, _ = wait(self._jobs, timeout=LOOK_EVERY, return_when=FIRST_COMPLETED)
-        for future in done:
+        finished, _ = wait(self._jobs, timeout=LOOK_EVERY, return_when=FIRST_COMPLETED)
+        for future in finished:
             trial, plan = self._jobs.pop(future)
             try:
                 ended = self._crew.result(future) or self._after_death(trial, plan)
@@ -212,7 +212,7 @@ class Shift:
         self._deaths = 0 if files.begun else self._deaths + 1
         if self._deaths == ATTEMPTS:
             raise EngineError("processes die before they begin a trial: is there memory for so many?")
-        self._again.append((trial, plan))
+        self._retries.append((trial, plan))
         return None
 
     def _stop(self) -> None:

@@ -111,8 +111,8 @@ def _middle_means(samples: Floats, axis: int = -1) -> Floats:
     """Return the interquartile means of samples along an axis."""
     n = samples.shape[axis]
     # The value at place i covers [i, i + 1] of a line of length n, whose middle half is [n/4, 3n/4].
-    places = np.arange(n)
-    weights = np.minimum(places + 1, 0.75 * n) - np.maximum(places, 0.25 * n)
+    positions = np.arange(n)
+    weights = np.minimum(positions + 1, 0.75 * n) - np.maximum(positions, 0.25 * n)
     ordered = np.moveaxis(np.sort(samples, axis=axis), axis, -1)
     return np.asarray(ordered @ weights.clip(min=0) / (n / 2))
 
@@ -123,7 +123,7 @@ def _interval(sample: Floats, statistic: Callable[..., Any], seed: int, resample
         return None
     from scipy.stats import bootstrap  # type: ignore[import-untyped]  # SciPy ships no types
 
-    found = bootstrap(
+    result = bootstrap(
         (sample,),
         statistic,
         n_resamples=resamples,
@@ -133,7 +133,7 @@ def _interval(sample: Floats, statistic: Callable[..., Any], seed: int, resample
         rng=seed,
     )
     # Rounding must not carry a mean out of its sample: of equal values the mean is that value.
-    low, high = np.clip(found.confidence_interval, sample[0], sample[-1]).tolist()
+    low, high = np.clip(result.confidence_interval, sample[0], sample[-1]).tolist()
     return low, high
 
 
@@ -211,12 +211,12 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
     The smallest of m p values is multiplied by m, the next by m − 1 and so on; none may fall below the one
     before it. It controls the same error rate as Bonferroni's and never gives a larger number.
     """
-    known = sorted((p, place) for place, p in enumerate(ps) if p is not None)
+    ranked = sorted((p, index) for index, p in enumerate(ps) if p is not None)
     adjusted: list[float | None] = [None] * len(ps)
     highest = 0.0
-    for rank, (p, place) in enumerate(known):
+    for rank, (p, index) in enumerate(ranked):
         highest = max(highest, min(1.0, (len(ps) - rank) * p))
-        adjusted[place] = highest
+        adjusted[index] = highest
     return adjusted
 
 
@@ -256,8 +256,8 @@ def standard_errors_apart(
 def _checked(name: str, values: Iterable[float]) -> Floats:
     """Return the values as an array, or raise where one is not a finite number."""
     label = "{}[{}] (of finished trials only)"
-    found = [real_number(label.format(name, i), value, -LARGEST, LARGEST) for i, value in enumerate(values)]
-    return np.array(found, dtype=np.float64)
+    numbers = [real_number(label.format(name, i), value, -LARGEST, LARGEST) for i, value in enumerate(values)]
+    return np.array(numbers, dtype=np.float64)
 
 
 def _shapiro(ordered: Floats) -> tuple[float | None, float | None, str]:
@@ -272,8 +272,8 @@ def _shapiro(ordered: Floats) -> tuple[float | None, float | None, str]:
     from scipy.stats import shapiro
 
     # W does not change with place and scale, but SciPy takes a very small spread for none.
-    found = shapiro((ordered - ordered[0]) / span)
-    return float(found.statistic), float(found.pvalue), ""
+    result = shapiro((ordered - ordered[0]) / span)
+    return float(result.statistic), float(result.pvalue), ""
 
 
 def _u_test(a: Floats, b: Floats) -> tuple[float | None, UMethod | None, str]:
@@ -285,10 +285,10 @@ def _u_test(a: Floats, b: Floats) -> tuple[float | None, UMethod | None, str]:
         return 1.0, None, "All values are equal: p is 1 without a test."
     from scipy.stats import PermutationMethod, mannwhitneyu
 
-    ways, ties = math.comb(a.size + b.size, a.size), distinct < a.size + b.size
-    if ties and ways <= MOST_WAYS:
-        every = PermutationMethod(n_resamples=ways)
-        return float(mannwhitneyu(a, b, alternative="two-sided", method=every).pvalue), "exact", ""
+    n_splits, ties = math.comb(a.size + b.size, a.size), distinct < a.size + b.size
+    if ties and n_splits <= MOST_WAYS:
+        permutations = PermutationMethod(n_resamples=n_splits)
+        return float(mannwhitneyu(a, b, alternative="two-sided", method=permutations).pvalue), "exact", ""
     method: UMethod = "exact" if not ties and max(a.size, b.size) <= EXACT_UP_TO else "asymptotic"
-    found = mannwhitneyu(a, b, alternative="two-sided", method=method, use_continuity=True)
-    return float(found.pvalue), method, ""
+    result = mannwhitneyu(a, b, alternative="two-sided", method=method, use_continuity=True)
+    return float(result.pvalue), method, ""

@@ -51,9 +51,9 @@ def claim(folder: Path, plan: StudyPlan) -> None:
         if (folder / PACK).exists():
             raise OutputError(f"{folder} holds a packed study, which cannot be run: give another folder.")
         before = plan_of(folder, plan.texts_of_tasks())
-        for name, theirs, ours in changed_settings(before, plan, FREE):
+        for name, old_value, new_value in changed_settings(before, plan, FREE):
             raise ParameterError(
-                f"{folder} holds a study with {name} = {theirs}, but this plan says {ours}. "
+                f"{folder} holds a study with {name} = {old_value}, but this plan says {new_value}. "
                 "Results must not mix: give the plan it was begun with, or another folder, to which "
                 f"--reuse {folder} takes over the trials that are the same."
             )
@@ -63,7 +63,7 @@ def claim(folder: Path, plan: StudyPlan) -> None:
 
 
 @contextmanager
-def claimed(folder: Path, plan: str, otherwise: str) -> Iterator[None]:
+def claimed(folder: Path, plan: str, absent: str) -> Iterator[None]:
     """While entered, work alone in a folder, made if need be; raise if it holds other files and no plan."""
     with errors_of_files(f"work in {folder}"):
         try:
@@ -72,16 +72,16 @@ def claimed(folder: Path, plan: str, otherwise: str) -> Iterator[None]:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
         with alone(folder):
             if not (folder / plan).exists() and any(folder.iterdir()):
-                raise OutputError(f"{folder} holds other files and no {otherwise}.")
+                raise OutputError(f"{folder} holds other files and no {absent}.")
             yield
 
 
-def changed_settings(before: BaseModel, now: BaseModel, free: set[str]) -> Iterator[tuple[str, str, str]]:
+def changed_settings(before: BaseModel, after: BaseModel, free: set[str]) -> Iterator[tuple[str, str, str]]:
     """Yield the settings in which two plans differ, but for free ones: name, former value and new one."""
-    known = before.model_dump()
-    for name, ours in now.model_dump(exclude=free).items():
-        if known[name] != ours:
-            yield name, shown(known[name]), shown(ours)
+    old_values = before.model_dump()
+    for name, new_value in after.model_dump(exclude=free).items():
+        if old_values[name] != new_value:
+            yield name, shown(old_values[name]), shown(new_value)
 
 
 def plan_of(folder: Path, typed: Collection[str] = ()) -> StudyPlan:
@@ -133,57 +133,58 @@ def maker_of(folder: Path) -> dict[str, str] | None:
     return maker
 
 
-def sign(folder: Path, what: str = "study") -> None:
+def sign(folder: Path, noun: str = "study") -> None:
     """Write down the versions that a study, or what else it is, is made by; raise if it has others."""
-    theirs, now = maker_of(folder), maker_here()
-    if theirs is None:
-        write_text(folder / MADE_BY, json.dumps(now, indent=1) + "\n")
+    recorded, current = maker_of(folder), maker_here()
+    if recorded is None:
+        write_text(folder / MADE_BY, json.dumps(current, indent=1) + "\n")
         return
-    for name in {**now, **theirs}:
-        was, has = theirs.get(name, "not known"), now.get(name, "not known")
-        if was != has:
+    for name in {**current, **recorded}:
+        former, present = recorded.get(name, "not known"), current.get(name, "not known")
+        if former != present:
             raise OutputError(
-                f"{folder} holds a {what} begun with {name} {was}, but here it is {has}. Results must not "
-                f"mix: go on with what it was begun with, or run the {what} in another folder."
+                f"{folder} holds a {noun} begun with {name} {former}, but here it is {present}. "
+                f"Results must not mix: go on with what it was begun with, or run the {noun} in another "
+                "folder."
             )
 
 
-def check_source(other: Path, typed: Collection[str] = ()) -> StudyPlan:
+def check_source(source: Path, typed: Collection[str] = ()) -> StudyPlan:
     """Return the plan of another study that trials can be taken over from, or raise where it is none.
 
     Args:
-        other: its folder.
+        source: its folder.
         typed: the texts that the user has typed; no other one may import a package.
     """
-    plan = plan_of(other, typed)
-    if (other / PACK).exists():
+    plan = plan_of(source, typed)
+    if (source / PACK).exists():
         raise OutputError(
-            f"{other} holds a packed study, which has no trained systems to take over: "
+            f"{source} holds a packed study, which has no trained systems to take over: "
             "give the folder that it was packed from."
         )
-    maker_of(other)
+    maker_of(source)
     return plan
 
 
-def take_over(folder: Path, plan: StudyPlan, other: Path, typed: Collection[str] = ()) -> int:
+def take_over(folder: Path, plan: StudyPlan, source: Path, typed: Collection[str] = ()) -> int:
     """Copy the trials that another study has finished and this one, claimed, has not; return how many.
 
     Two trials are the same if system, every parameter, task, seed, epochs, versions and sources are: then
     their results are, to the last byte. A study that does not say its sources is taken at its versions.
     """
-    their_plan = check_source(other, plan.texts_of_tasks() | set(typed))
-    if their_plan.epochs != plan.epochs or maker_of(other) not in (None, maker_here()):
+    source_plan = check_source(source, plan.texts_of_tasks() | set(typed))
+    if source_plan.epochs != plan.epochs or maker_of(source) not in (None, maker_here()):
         return 0
-    theirs = {_cell(their_plan, system, task): (system, task) for system, task in _cells(their_plan)}
-    same = {cell: theirs.get(_cell(plan, *cell)) for cell in _cells(plan)}
-    taken = 0
+    source_cells = {_cell(source_plan, system, task): (system, task) for system, task in _cells(source_plan)}
+    matching = {cell: source_cells.get(_cell(plan, *cell)) for cell in _cells(plan)}
+    n_taken = 0
     with errors_of_files(f"work in {folder}"), alone(folder):
         for trial in unfinished(folder, plan):
-            cell = same[trial.system, trial.task]
+            cell = matching[trial.system, trial.task]
             if cell is not None:
-                source = TrialFiles(other, Trial(*cell, trial.seed))
-                taken += _take(folder, plan, trial, source)
-    return taken
+                source_files = TrialFiles(source, Trial(*cell, trial.seed))
+                n_taken += _take(folder, plan, trial, source_files)
+    return n_taken
 
 
 def _cells(plan: StudyPlan) -> list[tuple[str, str]]:
@@ -210,16 +211,16 @@ def _take(folder: Path, plan: StudyPlan, trial: Trial, source: TrialFiles) -> bo
 
 
 @contextmanager
-def errors_of_files(what: str) -> Iterator[None]:
+def errors_of_files(action: str) -> Iterator[None]:
     """Say what could not be done, and what to do, where the files of a study cannot be read or written."""
     try:
         yield
     except OutputError:
         raise
     except OSError as problem:
-        where = f": {problem.filename}" if problem.filename else ""
+        filename = f": {problem.filename}" if problem.filename else ""
         raise OutputError(
-            f"cannot {what}: {problem.strerror or problem}{where}. "
+            f"cannot {action}: {problem.strerror or problem}{filename}. "
             "Finished trials stay as they are; check the folder, its permissions and the disk."
         ) from problem
 
@@ -227,20 +228,20 @@ def errors_of_files(what: str) -> Iterator[None]:
 def write_log(folder: Path, trial: Trial, ended: Ended) -> None:
     """Add a line to the study's log: how a trial ended, and how long it took."""
     path, line = folder / LOG, io.StringIO(newline="")
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    timestamp = datetime.now(UTC).isoformat(timespec="seconds")
     times = (f"{ended.seconds:.3f}", f"{ended.processor_seconds:.3f}")
-    rows = csv.writer(line, lineterminator="\n")
+    writer = csv.writer(line, lineterminator="\n")
     with errors_of_files(f"write {path}"), path.open("ab", buffering=0) as file:
         size = file.tell()
         if size == 0:
-            rows.writerow(LOG_COLUMNS)
+            writer.writerow(LOG_COLUMNS)
         names = (csv_cell(trial.system), csv_cell(trial.task))
-        rows.writerow((now, *names, trial.seed, ended.outcome, *times))
-        whole = line.getvalue().encode()
+        writer.writerow((timestamp, *names, trial.seed, ended.outcome, *times))
+        encoded = line.getvalue().encode()
         try:
-            written = file.write(whole)
-            while written < len(whole):
-                written += file.write(whole[written:])
+            n_written = file.write(encoded)
+            while n_written < len(encoded):
+                n_written += file.write(encoded[n_written:])
         except OSError:
             file.truncate(size)  # no half lines
             raise

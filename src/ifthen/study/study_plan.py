@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from ifthen.errors import ParameterError, nearest, shown
 from ifthen.runs.settings import checked, parse_assignment, read_settings
-from ifthen.runs.task_settings import OneOfThese, TaskSettings, made_task, texts_of
+from ifthen.runs.task_settings import AnyTaskSettings, TaskSettings, made_task, texts_of
 from ifthen.store import parse_json
 from ifthen.systems.learning import EPOCH_LIMIT
 from ifthen.systems.parameters import checked_parameters
@@ -104,20 +104,20 @@ class StudyPlan(BaseModel):
             raise ValueError(f"systems must have names that differ in letters or numbers, not {shown(names)}")
         if self.reference is not None and self.comparisons is not None:
             raise ValueError("give a reference or comparisons, not both")
-        known = set(names)
+        known_names = set(names)
         if len(names) * len(self.tasks) * self.trials > MOST_TRIALS:
             raise ValueError(f"a study has at most {MOST_TRIALS:,} trials: systems × tasks × trials")
-        named = {"reference": [self.reference or names[0]]}
-        named["comparisons"] = [name for pair in self.comparisons or () for name in pair]
-        for where, given in named.items():
-            for name in given:
-                if name not in known:
-                    raise ValueError(f"{where} must be one of {shown(names)}, not {shown(name)}")
+        mentions = {"reference": [self.reference or names[0]]}
+        mentions["comparisons"] = [name for pair in self.comparisons or () for name in pair]
+        for setting, mentioned in mentions.items():
+            for name in mentioned:
+                if name not in known_names:
+                    raise ValueError(f"{setting} must be one of {shown(names)}, not {shown(name)}")
         pairs = [tuple(pair) for pair in self.comparisons or ()]
         counts = Counter(pairs)
-        for one, other in pairs:
-            if one == other or counts[one, other] > 1:
-                raise ValueError(f"comparisons: {one!r} with {other!r} stands twice, or with itself")
+        for first, second in pairs:
+            if first == second or counts[first, second] > 1:
+                raise ValueError(f"comparisons: {first!r} with {second!r} stands twice, or with itself")
         if self.first_seed + self.trials - 1 > LARGEST_SEED:
             raise ValueError(f"the last seed would be more than {LARGEST_SEED}: give a smaller first_seed")
         for system in self.systems:
@@ -132,8 +132,8 @@ class StudyPlan(BaseModel):
             reference = self.reference or names[0]
             return {reference: [name for name in names if name != reference]}
         families: dict[str, list[str]] = {}
-        for one, other in self.comparisons:
-            families.setdefault(one, []).append(other)
+        for system_name, other in self.comparisons:
+            families.setdefault(system_name, []).append(other)
         return families
 
     def system_plan(self, name: str) -> SystemPlan:
@@ -142,15 +142,17 @@ class StudyPlan(BaseModel):
 
     def tasks_by_name(self) -> dict[str, Task]:
         """Return the tasks by name; raises where two have the same."""
-        named: dict[str, Task] = {}
-        seen: set[str] = set()
-        for given in self.tasks:
-            task = _made(given if isinstance(given, str) else given.model_dump_json(), type(given))
-            if safe_name(task.name) in seen:
+        by_name: dict[str, Task] = {}
+        safe_names: set[str] = set()
+        for settings in self.tasks:
+            task = _cached_task(
+                settings if isinstance(settings, str) else settings.model_dump_json(), type(settings)
+            )
+            if safe_name(task.name) in safe_names:
                 raise ParameterError(f"the study names the task {task.name} twice: give one of them a name.")
-            seen.add(safe_name(task.name))
-            named[task.name] = task
-        return named
+            safe_names.add(safe_name(task.name))
+            by_name[task.name] = task
+        return by_name
 
     def texts_of_tasks(self) -> set[str]:
         """Return the texts that the environments of the tasks are made with."""
@@ -174,9 +176,10 @@ class StudyPlan(BaseModel):
     def make_system(self, trial: Trial) -> System:
         """Return the system of a trial, ready to learn on one thread."""
         plan = self.system_plan(trial.system)
-        kind, task = system_by_name(plan.system or plan.name), self.tasks_by_name()[trial.task]
-        checked_parameters(kind.Parameters, plan.parameters)  # before any of them could pass for an argument
-        return kind(task, seed=trial.seed, threads=1, **plan.parameters)
+        system_class, task = system_by_name(plan.system or plan.name), self.tasks_by_name()[trial.task]
+        # Before any of them could pass for an argument.
+        checked_parameters(system_class.Parameters, plan.parameters)
+        return system_class(task, seed=trial.seed, threads=1, **plan.parameters)
 
     def for_systems(self) -> StudyPlan:
         """Return the plan with as many epochs as its systems need, where no number was given.
@@ -194,22 +197,24 @@ class StudyPlan(BaseModel):
         return json.dumps(self.model_dump(exclude_none=True), indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
-    def from_json(cls, text: str) -> StudyPlan:
+    def from_json(cls, plan_json: str) -> StudyPlan:
         """Return the plan that `to_json` wrote."""
         try:
-            given = parse_json(text)
+            data = parse_json(plan_json)
         except ValueError as problem:
             raise ParameterError(f"the study's plan is not valid JSON: {problem}.") from None
-        if not isinstance(given, dict):
-            raise ParameterError(f"the study's plan must be an object, not {shown(given)}.")
-        return checked_plan(given)
+        if not isinstance(data, dict):
+            raise ParameterError(f"the study's plan must be an object, not {shown(data)}.")
+        return checked_plan(data)
 
 
 @lru_cache(maxsize=64)
-def _made(settings: str, kind: Any) -> Task:
+def _cached_task(settings: str, settings_class: Any) -> Task:
     """Return the task of a name, or of settings of a kind as JSON; made once, for all trials."""
-    given: OneOfThese = settings if kind is str else kind.model_validate_json(settings)
-    task = made_task(given)
+    task_settings: AnyTaskSettings = (
+        settings if settings_class is str else settings_class.model_validate_json(settings)
+    )
+    task = made_task(task_settings)
     try:
         _printable(task.name)
     except ValueError as problem:
@@ -219,25 +224,25 @@ def _made(settings: str, kind: Any) -> Task:
 
 def read_plan(path: Path, changes: list[str]) -> StudyPlan:
     """Return the plan in a TOML file, with changes such as `trials=3` or `PPL-ST.eta=0.2` made to it."""
-    given = read_settings(path)
+    settings = read_settings(path)
     for change in changes:
         name, value = parse_assignment(change)
         system, dot, parameter = name.rpartition(".")
         if not dot:
-            given[name] = value
+            settings[name] = value
             continue
-        own = _system_table(given, system, change).setdefault("parameters", {})
-        if not isinstance(own, dict):
+        parameters = _system_table(settings, system, change).setdefault("parameters", {})
+        if not isinstance(parameters, dict):
             raise ParameterError(
-                f"the parameters of the system {system!r} must be a table, not {shown(own)}."
+                f"the parameters of the system {system!r} must be a table, not {shown(parameters)}."
             )
-        own[parameter] = value
-    return checked_plan(given)
+        parameters[parameter] = value
+    return checked_plan(settings)
 
 
-def _system_table(given: Mapping[str, Any], name: str, change: str) -> dict[str, Any]:
+def _system_table(settings: Mapping[str, Any], name: str, change: str) -> dict[str, Any]:
     """Return the table of a system in a plan that has not been checked yet."""
-    systems = given.get("systems")
+    systems = settings.get("systems")
     tables = [table for table in systems if isinstance(table, dict)] if isinstance(systems, list) else []
     for table in tables:
         if table.get("name") == name:
@@ -246,6 +251,6 @@ def _system_table(given: Mapping[str, Any], name: str, change: str) -> dict[str,
     raise ParameterError(f"--set {change}: the study has no system {name!r}.{hint}")
 
 
-def checked_plan(given: Mapping[str, Any]) -> StudyPlan:
+def checked_plan(settings: Mapping[str, Any]) -> StudyPlan:
     """Return the plan, or raise naming each unknown, missing or impossible setting."""
-    return checked(StudyPlan, given, {"systems": SystemPlan})
+    return checked(StudyPlan, settings, {"systems": SystemPlan})

@@ -47,18 +47,18 @@ class Results:
         """
         if column not in self.finals.columns:
             return []
-        own = self.finals.filter((polars.col("system") == system) & (polars.col("task") == task))
-        return [float(value) for value in own.sort("seed")[column].drop_nulls()]
+        rows = self.finals.filter((polars.col("system") == system) & (polars.col("task") == task))
+        return [float(value) for value in rows.sort("seed")[column].drop_nulls()]
 
     def trials(self, system: str, task: str) -> list[Trial]:
         """Return the finished trials of one system on one task, in the order of their seeds."""
-        own = self.finals.filter((polars.col("system") == system) & (polars.col("task") == task))
-        return [Trial(system, task, seed) for seed in own["seed"].sort().to_list()]
+        rows = self.finals.filter((polars.col("system") == system) & (polars.col("task") == task))
+        return [Trial(system, task, seed) for seed in rows["seed"].sort().to_list()]
 
     def relative(self, task: str) -> bool:
         """Return whether performance in a task can be given as a fraction of the optimum."""
-        own = self.finals.filter(polars.col("task") == task)
-        return not own["fraction"].has_nulls()
+        rows = self.finals.filter(polars.col("task") == task)
+        return not rows["fraction"].has_nulls()
 
     @cached_property
     def environments(self) -> set[str]:

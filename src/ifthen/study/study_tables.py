@@ -43,14 +43,14 @@ def all_tables(results: Results) -> dict[str, TextTable]:
 def measured_on(results: Results, measure: Measure) -> str:
     """Return what performance by a measure is, in words."""
     on_z = measure == "fraction"
-    played = (
+    on_seeds = (
         "on training seeds" if on_z else f"on {UNSEEN} test seeds, which nothing was learnt or selected on"
     )
     if results.only_environments:
-        return played
+        return on_seeds
     optimum = "an optimal policy's there (OTP)" if on_z else "the optimum"
-    said = f"{'on z' if on_z else 'exact'}, as a fraction of {optimum}"
-    return said + (f"; in environments {played}" if results.environments else "")
+    sentence = f"{'on z' if on_z else 'exact'}, as a fraction of {optimum}"
+    return sentence + (f"; in environments {on_seeds}" if results.environments else "")
 
 
 @dataclass(frozen=True)
@@ -68,18 +68,21 @@ class Performance:
 
     def __str__(self) -> str:
         """Mean ± sd, and how many trials have no return."""
-        said = [] if self.summary.mean is None else [mean_and_sd(self.summary.mean, self.summary.sd)]
-        said += [f"no rule: {self.no_rule}"] if self.no_rule else []
-        return said[0] + "".join(f" ({more})" for more in said[1:]) if said else NOTHING
+        words = [] if self.summary.mean is None else [mean_and_sd(self.summary.mean, self.summary.sd)]
+        words += [f"no rule: {self.no_rule}"] if self.no_rule else []
+        return words[0] + "".join(f" ({note})" for note in words[1:]) if words else NOTHING
 
 
 def performances(results: Results, task: str, measure: Measure) -> list[Performance]:
     """Return the final performance of every system on a task."""
-    found = []
+    system_performances = []
     for system, values in samples_of(results, task, measure).items():
-        counted = results.counted(task, values)
-        summary, no_rule = summarise(counted, results.failures(system, task)), len(values) - len(counted)
-        if no_rule and not counted:
+        counted_values = results.counted(task, values)
+        summary, no_rule = (
+            summarise(counted_values, results.failures(system, task)),
+            len(values) - len(counted_values),
+        )
+        if no_rule and not counted_values:
             summary = replace(summary, why="Where all trials reached a state with no rule there is no mean.")
         paper = apart = None
         if measure == "fraction" and is_papers(results.plan, system, task):
@@ -87,8 +90,8 @@ def performances(results: Results, task: str, measure: Measure) -> list[Performa
             paper = (mean, sd)
             if summary.mean is not None and summary.sd is not None:
                 apart = standard_errors_apart(summary.mean, summary.sd, summary.n, mean, sd, TRIALS)
-        found.append(Performance(system, summary, paper, apart, no_rule))
-    return found
+        system_performances.append(Performance(system, summary, paper, apart, no_rule))
+    return system_performances
 
 
 def performance_table(results: Results) -> TextTable:
@@ -101,10 +104,10 @@ def performance_table(results: Results) -> TextTable:
         "exact_fraction": (names["exact_fraction"], "no rule"),
     }
     for task in results.plan.tasks_by_name():
-        both = (performances(results, task, measure) for measure in MEASURES.values())
-        for on_z, other in zip(*both, strict=True):
-            same = on_z.paper is not None and on_z.summary.sd is not None and on_z.apart is None
-            apart = "0" if same else NOTHING if on_z.apart is None else f"{on_z.apart:.1f}"
+        by_measure = (performances(results, task, measure) for measure in MEASURES.values())
+        for on_z, exact in zip(*by_measure, strict=True):
+            same_mean = on_z.paper is not None and on_z.summary.sd is not None and on_z.apart is None
+            apart = "0" if same_mean else NOTHING if on_z.apart is None else f"{on_z.apart:.1f}"
             paper = NOTHING if on_z.paper is None else mean_and_sd(*on_z.paper)
             shares = results.values(on_z.system, task, "unseen_failed_share")
             no_rule = f"{100 * sum(shares) / len(shares):.1f} %" if any(shares) else NONE
@@ -112,79 +115,79 @@ def performance_table(results: Results) -> TextTable:
             count += f" ({on_z.summary.failed} failed)" if on_z.summary.failed else ""
             cells: dict[Measure, tuple[str, ...]] = {
                 "fraction": (str(on_z), paper, apart),
-                "exact_fraction": (str(other), no_rule),
+                "exact_fraction": (str(exact), no_rule),
             }
             rows.append((task, on_z.system, count, *cells[main], *cells[second]))
     trials = results.plan.trials
     if {row[2] for row in rows} == {str(trials)}:
         rows = [(*row[:2], NOTHING, *row[3:]) for row in rows]
-    said = [f"Performance {measured_on(results, measure)}." for measure in names]
+    sentences = [f"Performance {measured_on(results, measure)}." for measure in names]
     if any(results.values(row[1], row[0], "pruned_score") for row in rows):
-        said.append("Both are of the rules as learnt; the table of sizes has that of the pruned rules.")
+        sentences.append("Both are of the rules as learnt; the table of sizes has that of the pruned rules.")
     return TextTable(
         f"Final performance, mean ± sd over {trials} trial{'s' * (trials > 1)}",
         ("task", "system", "n", *heads[main], *heads[second]),
         tuple(rows),
-        (" ".join(said), *_notes(results)),
+        (" ".join(sentences), *_notes(results)),
     )
 
 
 def spread_table(results: Results, measure: Measure = "fraction") -> TextTable:
     """Return medians, interquartile means with bootstrap intervals, tests of normality, best and worst."""
-    rows, whys = [], []
+    rows, reasons = [], []
     for task in results.plan.tasks_by_name():
-        for one in performances(results, task, measure):
-            own = one.summary
-            interval = own.iqm_interval
-            least = results.values(one.system, task, "unseen_least")
+        for performance in performances(results, task, measure):
+            summary = performance.summary
+            interval = summary.iqm_interval
+            least_returns = results.values(performance.system, task, "unseen_least")
             rows.append(
                 (
-                    *(task, one.system, mean_and_sd(own.median), mean_and_sd(own.iqm)),
+                    *(task, performance.system, mean_and_sd(summary.median), mean_and_sd(summary.iqm)),
                     " … ".join(map(mean_and_sd, interval)) if interval else NOTHING,
-                    NOTHING if own.shapiro_p is None else f"{own.shapiro_p:.2g}",
-                    mean_and_sd(own.maximum),
-                    "no rule" if one.no_rule else mean_and_sd(own.minimum),
-                    in_units(min(least)) if least else NOTHING,
+                    NOTHING if summary.shapiro_p is None else f"{summary.shapiro_p:.2g}",
+                    mean_and_sd(summary.maximum),
+                    "no rule" if performance.no_rule else mean_and_sd(summary.minimum),
+                    in_units(min(least_returns)) if least_returns else NOTHING,
                 )
             )
-            whys += [own.why] if own.why else []
+            reasons += [summary.why] if summary.why else []
     headings = ("median", "IQM", "95 % interval", "Shapiro–Wilk p", "best", "worst", "worst episode")
     return TextTable(
         f"Final performance {measured_on(results, measure)}: medians and interquartile means",
         ("task", "system", *headings),
         tuple(rows),
-        (*dict.fromkeys(whys), *_notes(results)),
+        (*dict.fromkeys(reasons), *_notes(results)),
     )
 
 
 def verdicts_table(results: Results, measure: Measure = "fraction") -> TextTable:
     """Return how the reference compares with every other system on every task, with the tests behind it."""
     judged = judge(results, measure)
-    systems = dict.fromkeys(one.system for one in judged)
-    only = next(iter(systems)) if len(systems) == 1 else None
+    systems = dict.fromkeys(judgement.system for judgement in judged)
+    only_system = next(iter(systems)) if len(systems) == 1 else None
     rows = []
-    for one in judged:
-        verdicts = (one.by_mean, one.by_effect, one.paper)
-        ps = (one.comparison.p, one.bonferroni_p, one.holm_p)
-        a12 = one.comparison.a12
+    for judgement in judged:
+        verdicts = (judgement.by_mean, judgement.by_effect, judgement.paper)
+        p_values = (judgement.comparison.p, judgement.bonferroni_p, judgement.holm_p)
+        a12 = judgement.comparison.a12
         rows.append(
             (
-                *(one.task, *([] if only else [one.system]), one.other),
-                *(found or NOTHING for found in verdicts),
+                *(judgement.task, *([] if only_system else [judgement.system]), judgement.other),
+                *(verdict or NOTHING for verdict in verdicts),
                 NOTHING if a12 is None else f"{a12:.3f}",
-                *(NOTHING if p is None else f"{p:.3g}" for p in ps),
-                one.comparison.method or NOTHING,
+                *(NOTHING if p is None else f"{p:.3g}" for p in p_values),
+                judgement.comparison.method or NOTHING,
             )
         )
     headings = ("by mean", "by A12", "paper", "A12", "p", "Bonferroni p", "Holm p", "method")
     return TextTable(
-        f"{only or 'One'} against the others, final performance {measured_on(results, measure)}",
-        ("task", *(() if only else ("system",)), "against", *headings),
+        f"{only_system or 'One'} against the others, final performance {measured_on(results, measure)}",
+        ("task", *(() if only_system else ("system",)), "against", *headings),
         tuple(rows),
         (
             "Two-sided Mann–Whitney U tests; >, =, < say whether it is better, not told apart or worse at "
             f"{ALPHA:g} after Bonferroni's correction within the task, going by the larger mean, and by A12.",
-            *dict.fromkeys(one.why for one in judged if one.why),
+            *dict.fromkeys(judgement.why for judgement in judged if judgement.why),
             *_notes(results),
         ),
     )
@@ -197,24 +200,34 @@ def sizes_table(results: Results) -> TextTable:
         for name in (system.name for system in results.plan.systems):
             cells: list[str] = []
             for column in SIZES:
-                ours = summarise(results.values(name, task, column))
-                papers = is_papers(results.plan, name, task)
-                cells += _size_cells(ours, papers_size(name, task, column) if papers else None)
+                summary = summarise(results.values(name, task, column))
+                comparable = is_papers(results.plan, name, task)
+                cells += _size_cells(summary, papers_size(name, task, column) if comparable else None)
             sizes = results.values(name, task, "pruned_rules")
-            ends = f"{min(sizes):.0f} to {max(sizes):.0f}" if sizes else NOTHING
+            size_range = f"{min(sizes):.0f} to {max(sizes):.0f}" if sizes else NOTHING
             scores = results.values(name, task, "pruned_score")
-            counted = summarise(results.counted(task, scores))
-            pruned = Performance(name, counted, None, None, len(scores) - counted.n)
-            rows.append((task, name, *cells, _size_cells(summarise(sizes), None)[0], ends, str(pruned)))
-    paper = ("paper", "s.e. apart")
-    beside = any(cell != NOTHING for row in rows for cell in (row[3], row[6]))
+            pruned_summary = summarise(results.counted(task, scores))
+            pruned = Performance(name, pruned_summary, None, None, len(scores) - pruned_summary.n)
+            rows.append((task, name, *cells, _size_cells(summarise(sizes), None)[0], size_range, str(pruned)))
+    paper_headings = ("paper", "s.e. apart")
+    has_paper = any(cell != NOTHING for row in rows for cell in (row[3], row[6]))
     notes = (
-        ["The paper gives no deviations of sizes: distances are in our standard errors."] if beside else []
+        ["The paper gives no deviations of sizes: distances are in our standard errors."] if has_paper else []
     )
     if any(row[8] != NOTHING for row in rows):
-        scored = ", and their performance on test seeds" if any(row[10] != NOTHING for row in rows) else ""
-        notes.append(f"Pruned: fewer rules that do as well{scored}.")
-    headings = ("rules", *paper, "best action map", *paper, "pruned", "from, to", "pruned, on test seeds")
+        score_note = (
+            ", and their performance on test seeds" if any(row[10] != NOTHING for row in rows) else ""
+        )
+        notes.append(f"Pruned: fewer rules that do as well{score_note}.")
+    headings = (
+        "rules",
+        *paper_headings,
+        "best action map",
+        *paper_headings,
+        "pruned",
+        "from, to",
+        "pruned, on test seeds",
+    )
     return TextTable(
         "Sizes of final rulesets, mean ± sd over trials",
         ("task", "system", *headings),
@@ -225,15 +238,15 @@ def sizes_table(results: Results) -> TextTable:
 
 def _size_cells(summary: Summary, paper: float | None) -> tuple[str, str, str]:
     """Return a size, the paper's, and how many of our standard errors lie between them."""
-    ours = NOTHING if summary.mean is None else f"{summary.mean:.1f}".removesuffix(".0")
+    size = NOTHING if summary.mean is None else f"{summary.mean:.1f}".removesuffix(".0")
     if summary.sd:
-        ours = f"{summary.mean:.1f} ± {summary.sd:.1f}"
+        size = f"{summary.mean:.1f} ± {summary.sd:.1f}"
     if paper is None or summary.mean is None or summary.sd is None:
-        return ours, NOTHING if paper is None else f"{paper:.1f}", NOTHING
+        return size, NOTHING if paper is None else f"{paper:.1f}", NOTHING
     distance = abs(summary.mean - paper)
-    unit = summary.sd / math.sqrt(summary.n)
-    apart = f"{distance / unit:.1f}" if unit else "0" if distance <= ROUNDING else NOTHING
-    return ours, f"{paper:.1f}", apart
+    standard_error = summary.sd / math.sqrt(summary.n)
+    apart = f"{distance / standard_error:.1f}" if standard_error else "0" if distance <= ROUNDING else NOTHING
+    return size, f"{paper:.1f}", apart
 
 
 def times_table(results: Results) -> TextTable:
@@ -247,11 +260,14 @@ def times_table(results: Results) -> TextTable:
         timed = seconds.filter(polars.col("processor_seconds") > 0)
         finals = results.finals.join(timed, on=["system", "task", "seed"])
         for system in results.plan.systems:
-            own = finals.filter(polars.col("system") == system.name)
-            parts = {task: own.filter(polars.col("task") == task) for task in results.plan.tasks_by_name()}
-            total = {"all tasks": own} if len(parts) > 1 else {}
-            for name, part in {**parts, **total}.items():
-                rows += [(system.name, name, *_time_cells(part))] if len(part) else []
+            system_finals = finals.filter(polars.col("system") == system.name)
+            by_task = {
+                task: system_finals.filter(polars.col("task") == task)
+                for task in results.plan.tasks_by_name()
+            }
+            total = {"all tasks": system_finals} if len(by_task) > 1 else {}
+            for name, trials in {**by_task, **total}.items():
+                rows += [(system.name, name, *_time_cells(trials))] if len(trials) else []
     return TextTable(
         "Processor time of the trials, and what they played in it",
         (
@@ -266,34 +282,40 @@ def times_table(results: Results) -> TextTable:
     )
 
 
-def _time_cells(own: polars.DataFrame) -> tuple[str, ...]:
+def _time_cells(finals: polars.DataFrame) -> tuple[str, ...]:
     """Return how many trials there are, how long they took, and how much they played per second."""
-    seconds = own["processor_seconds"]
-    rates = [float((own[name] / seconds).median()) for name in ("episodes", "steps")]  # type: ignore[arg-type]
-    total, middle = float(seconds.sum()), float(seconds.median())  # type: ignore[arg-type]  # not empty
-    played = [float(own[name].sum()) for name in ("episodes", "steps")]
-    return (str(len(own)), f"{total / 60:.1f}", f"{middle:.2f}", *map(counted, played), *map(counted, rates))
+    seconds = finals["processor_seconds"]
+    rates = [float((finals[name] / seconds).median()) for name in ("episodes", "steps")]  # type: ignore[arg-type]
+    total, median = float(seconds.sum()), float(seconds.median())  # type: ignore[arg-type]  # not empty
+    totals = [float(finals[name].sum()) for name in ("episodes", "steps")]
+    return (
+        str(len(finals)),
+        f"{total / 60:.1f}",
+        f"{median:.2f}",
+        *map(counted, totals),
+        *map(counted, rates),
+    )
 
 
 def _notes(results: Results) -> list[str]:
     """Return sentences on what a reader could misunderstand."""
-    played, notes = results.environments, []
+    environments, notes = results.environments, []
     absolute = [task for task in results.plan.tasks_by_name() if not results.relative(task)]
-    if absolute := [task for task in absolute if task not in played]:
+    if absolute := [task for task in absolute if task not in environments]:
         notes.append(f"Absolute, not as a fraction, because returns can be negative: {', '.join(absolute)}.")
-    if played and not results.only_environments:
-        notes.append(f"Mean returns, because the optimum is not known: {', '.join(sorted(played))}.")
-    finals = results.finals.filter(polars.col("task").is_in(played))
-    measured = ("performance", "unseen_score") if played else ()
-    scores = [row for name in measured for row in finals.select("task", name).iter_rows()]
+    if environments and not results.only_environments:
+        notes.append(f"Mean returns, because the optimum is not known: {', '.join(sorted(environments))}.")
+    finals = results.finals.filter(polars.col("task").is_in(environments))
+    score_columns = ("performance", "unseen_score") if environments else ()
+    scores = [row for name in score_columns for row in finals.select("task", name).iter_rows()]
     if any(value <= results.floor(task) for task, value in scores):
         notes.append(
             "An episode that reaches a state with no rule has no return: trials with such an episode are "
             "counted (no rule: n) and in no mean."
         )
     if results.failed or results.missing:
-        left = f"{len(results.failed)} failed and {len(results.missing)} unfinished trials"
-        notes.append(f"Not in the table: {left}.")
+        unfinished = f"{len(results.failed)} failed and {len(results.missing)} unfinished trials"
+        notes.append(f"Not in the table: {unfinished}.")
     return notes
 
 
@@ -311,11 +333,16 @@ def _summaries(results: Results) -> list[dict[str, Any]]:
     rows = []
     for measure in MEASURES.values():
         for task in results.plan.tasks_by_name():
-            for one in performances(results, task, measure):
-                numbers = _flat(asdict(one.summary))
-                paper = dict(zip(("paper_mean", "paper_sd"), one.paper or (None, None), strict=True))
-                own = {"measure": measure, "task": task, "system": one.system, "no_rule": one.no_rule}
-                rows.append({**own, **numbers, **paper, "standard_errors_apart": one.apart})
+            for performance in performances(results, task, measure):
+                numbers = _flat(asdict(performance.summary))
+                paper = dict(zip(("paper_mean", "paper_sd"), performance.paper or (None, None), strict=True))
+                labels = {
+                    "measure": measure,
+                    "task": task,
+                    "system": performance.system,
+                    "no_rule": performance.no_rule,
+                }
+                rows.append({**labels, **numbers, **paper, "standard_errors_apart": performance.apart})
     return rows
 
 
@@ -323,9 +350,9 @@ def _comparisons(results: Results) -> list[dict[str, Any]]:
     """Return a row for every comparison on every task, by both measures."""
     rows = []
     for measure in MEASURES.values():
-        for one in judge(results, measure):
-            own = asdict(one)
-            rows.append({"measure": measure, **_flat(own.pop("comparison")), **own})
+        for judgement in judge(results, measure):
+            row = asdict(judgement)
+            rows.append({"measure": measure, **_flat(row.pop("comparison")), **row})
     return rows
 
 

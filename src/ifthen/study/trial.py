@@ -94,10 +94,10 @@ class TrialFiles:
 
     def give_up(self) -> Ended:
         """Record that the trial has killed its process too often."""
-        why = f"its process died {self.begun} times"
-        write_text(self.failure, why + "\n")
+        reason = f"its process died {self.begun} times"
+        write_text(self.failure, reason + "\n")
         self.attempts.unlink(missing_ok=True)
-        return Ended("failed", why)
+        return Ended("failed", reason)
 
     def forget_failures(self) -> None:
         """Let an unfinished trial be tried as if for the first time; where it stands is kept."""
@@ -118,24 +118,24 @@ def run_trial(
         trial: the trial.
         moment: how far it has learnt elsewhere; as far as its checkpoint says where None.
     """
-    own = Trial(*trial)
+    this_trial = Trial(*trial)
 
     def run(files: TrialFiles, stop: Callable[[], bool]) -> tuple[Outcome, str]:
-        return _run(files, StudyPlan.from_json(plan_json), own, stop, moment)
+        return _run(files, StudyPlan.from_json(plan_json), this_trial, stop, moment)
 
-    return attempt(Path(folder), own, run, begun=moment is not None)
+    return attempt(Path(folder), this_trial, run, begun=moment is not None)
 
 
-def attempt(root: Path, own: Trial, run: Run, begun: bool = False) -> Ended:
+def attempt(root: Path, trial: Trial, run: Run, begun: bool = False) -> Ended:
     """Run a trial that leaves its files in a folder, or what is left of it; return how that ended.
 
     Args:
         root: the folder.
-        own: the trial.
+        trial: the trial.
         run: what the trial does with its files. Whether to stop is for it to ask now and then.
         begun: whether it has something to save, also after a stop.
     """
-    files = TrialFiles(root, own)
+    files = TrialFiles(root, trial)
     if files.finished:
         return Ended("finished", "was finished already")
     if (root / STOP).exists() and not begun:
@@ -151,7 +151,7 @@ def attempt(root: Path, own: Trial, run: Run, begun: bool = False) -> Ended:
             if files.finished:
                 return Ended("finished", "its history is in place")
             files.attempts.unlink(missing_ok=True)
-        raise _explained(problem, own) from problem
+        raise _explained(problem, trial) from problem
     return Ended(outcome, line, time.perf_counter() - clock, time.process_time() - processor)
 
 
@@ -172,9 +172,9 @@ def _run_or_fail(files: TrialFiles, run: Run, stop: Callable[[], bool]) -> tuple
     except OSError:
         raise
     except Exception as problem:  # whatever it is, the other trials go on
-        why = str(problem) if isinstance(problem, IfthenError) else traceback.format_exc()
-        write_text(files.failure, why + "\n")
-        return "failed", why.strip().splitlines()[-1]
+        reason = str(problem) if isinstance(problem, IfthenError) else traceback.format_exc()
+        write_text(files.failure, reason + "\n")
+        return "failed", reason.strip().splitlines()[-1]
 
 
 class AfterEpoch:
@@ -202,26 +202,28 @@ def _run(
 ) -> tuple[Outcome, str]:
     """Train as far as there is no stop; write what a finished trial has."""
     fresh = plan.make_system(trial)
-    found = saved_system(files.checkpoint, fresh, plan.epochs) if moment is None else fresh.go_on_from(moment)
-    system = found or fresh
-    note = "; its checkpoint did not fit and was not used" if not found and files.checkpoint.exists() else ""
-    done = system.epoch if system.started else 0
-    system.learn(epochs=plan.epochs - done, callback=AfterEpoch(files, stop, plan.checkpoint_seconds))
+    saved = saved_system(files.checkpoint, fresh, plan.epochs) if moment is None else fresh.go_on_from(moment)
+    system = saved or fresh
+    note = "; its checkpoint did not fit and was not used" if not saved and files.checkpoint.exists() else ""
+    n_done = system.epoch if system.started else 0
+    system.learn(epochs=plan.epochs - n_done, callback=AfterEpoch(files, stop, plan.checkpoint_seconds))
     if system.epoch < plan.epochs:
         system.save(files.checkpoint)
         files.attempts.unlink(missing_ok=True)  # stopping is no failed attempt
         return "stopped", f"at epoch {system.epoch}{note}"
     system.save(files.model)
     write_results(files, plan, system, trial)
-    last = system.now.records[-1]
-    on = "training seeds" if "unseen_performance" in last else "z"
-    named = {
+    last_record = system.now.records[-1]
+    played_on = "training seeds" if "unseen_performance" in last_record else "z"
+    labels = {
         "unseen_performance": "on validation seeds",
-        "performance": f"on {on}",
+        "performance": f"on {played_on}",
         "exact_performance": "exact",
     }
-    said = [f"{in_units(last[name])} {words}" for name, words in named.items() if name in last]
-    return "finished", f"performance {', '.join(said)}{note}"
+    scores = [
+        f"{in_units(last_record[name])} {label}" for name, label in labels.items() if name in last_record
+    ]
+    return "finished", f"performance {', '.join(scores)}{note}"
 
 
 def write_results(files: TrialFiles, plan: StudyPlan, system: System, trial: Trial) -> None:
@@ -245,5 +247,5 @@ def saved_system(path: Path, fresh: System, epochs: int = EPOCH_LIMIT) -> System
         system = load(path, threads=1)
     except ModelFileError:
         return None
-    same = identity(system) == identity(fresh)
-    return with_task(system, fresh.task, path) if same and system.epoch <= epochs else None
+    is_same = identity(system) == identity(fresh)
+    return with_task(system, fresh.task, path) if is_same and system.epoch <= epochs else None

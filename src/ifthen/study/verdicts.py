@@ -50,9 +50,9 @@ def measures(results: Results) -> dict[Measure, str]:
     """Return both measures in short words, the main one first: on z, as in the paper, or on test seeds."""
     if not results.environments:
         return {"fraction": "on z", "exact_fraction": "exact"}
-    both = "" if results.only_environments else "exact or "
+    prefix = "" if results.only_environments else "exact or "
     return {
-        "exact_fraction": f"{both}on test seeds",
+        "exact_fraction": f"{prefix}on test seeds",
         "fraction": "on training seeds" if results.only_environments else "on z or training seeds",
     }
 
@@ -77,24 +77,32 @@ def _family(
 ) -> list[Judged]:
     """Return how one system compares with the others on one task; the tests are corrected together."""
     comparisons = [compare(samples[system], samples[other]) for other in others]
-    ps = [comparison.p for comparison in comparisons]
+    p_values = [comparison.p for comparison in comparisons]
     judged = []
-    for other, comparison, p, holms in zip(others, comparisons, bonferroni(ps), holm(ps), strict=True):
-        why = comparison.why if comparison.p is None else _too_few(comparison, len(others))
-        by_mean = None if why else verdict(comparison.mean_difference, p, ALPHA)
-        by_effect = None if why or comparison.a12 is None else verdict(comparison.a12 - 0.5, p, ALPHA)
+    for other, comparison, bonferroni_p, holm_p in zip(
+        others, comparisons, bonferroni(p_values), holm(p_values), strict=True
+    ):
+        reason = comparison.why if comparison.p is None else _too_few(comparison, len(others))
+        by_mean = None if reason else verdict(comparison.mean_difference, bonferroni_p, ALPHA)
+        by_effect = (
+            None if reason or comparison.a12 is None else verdict(comparison.a12 - 0.5, bonferroni_p, ALPHA)
+        )
         paper = papers_verdict(plan, system, other, task)
-        judged.append(Judged(task, system, other, comparison, by_mean, by_effect, p, holms, paper, why))
+        judged.append(
+            Judged(task, system, other, comparison, by_mean, by_effect, bonferroni_p, holm_p, paper, reason)
+        )
     return judged
 
 
 def _too_few(comparison: Comparison, tests: int) -> str:
     """Return why no outcome of a test could be significant; nothing where one could."""
-    least = 2 * tests / math.comb(comparison.n_a + comparison.n_b, comparison.n_a)
-    if least <= ALPHA:
+    smallest_p = 2 * tests / math.comb(comparison.n_a + comparison.n_b, comparison.n_a)
+    if smallest_p <= ALPHA:
         return ""
     trials = f"{comparison.n_a} and {comparison.n_b} trials"
-    return f"With {trials} and {tests} tests no difference can be significant: p is at least {least:.2g}."
+    return (
+        f"With {trials} and {tests} tests no difference can be significant: p is at least {smallest_p:.2g}."
+    )
 
 
 def papers_verdict(plan: StudyPlan, system: str, other: str, task: str) -> str | None:
@@ -121,23 +129,27 @@ class Tally:
 
     def __str__(self) -> str:
         counts = [f"{MEANINGS[sign]} on {number}" for sign, number in self.counts.items()]
-        text = f"{self.system} against {self.other}: {', '.join(counts)} of {sum(self.counts.values())} tasks"
+        sentence = (
+            f"{self.system} against {self.other}: {', '.join(counts)} of {sum(self.counts.values())} tasks"
+        )
         if self.compared:
-            text += f"; the paper's verdict is the same on {self.agree} of {self.compared}"
+            sentence += f"; the paper's verdict is the same on {self.agree} of {self.compared}"
             if self.agree_by_effect != self.agree:
-                text += f" (on {self.agree_by_effect} if A12 names the direction)"
-        return text
+                sentence += f" (on {self.agree_by_effect} if A12 names the direction)"
+        return sentence
 
 
 def tallies(judged: list[Judged]) -> list[Tally]:
     """Return, for each pair of systems, how often which verdict came out, by the larger mean."""
-    found = []
-    for system, other in dict.fromkeys((one.system, one.other) for one in judged):
-        own = [one for one in judged if (one.system, one.other) == (system, other)]
-        verdicts: list[str] = [one.by_mean or "?" for one in own]
+    pair_tallies = []
+    for system, other in dict.fromkeys((judgement.system, judgement.other) for judgement in judged):
+        pair_judged = [
+            judgement for judgement in judged if (judgement.system, judgement.other) == (system, other)
+        ]
+        verdicts: list[str] = [judgement.by_mean or "?" for judgement in pair_judged]
         counts = {sign: verdicts.count(sign) for sign in MEANINGS if sign in verdicts or sign != "?"}
-        with_paper = [one for one in own if one.paper and one.by_mean]
-        agree = sum(one.by_mean == one.paper for one in with_paper)
-        by_effect = sum(one.by_effect == one.paper for one in with_paper)
-        found.append(Tally(system, other, counts, len(with_paper), agree, by_effect))
-    return found
+        with_paper = [judgement for judgement in pair_judged if judgement.paper and judgement.by_mean]
+        agree = sum(judgement.by_mean == judgement.paper for judgement in with_paper)
+        by_effect = sum(judgement.by_effect == judgement.paper for judgement in with_paper)
+        pair_tallies.append(Tally(system, other, counts, len(with_paper), agree, by_effect))
+    return pair_tallies

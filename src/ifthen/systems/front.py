@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 MOST = 1_000_000
 MOST_GIVEN_UP = 0.1
 """A list within a standard error of the best may give up at most this share of its lead."""
+LONG_GAINS = 0.025
+"""A list that is longer than people read easily is the knee only if it gains this share of the lead."""
 BETTER = 1e-9
 """A score is better from this share on: less is rounding."""
 Size = Literal["rules", "tests", "nodes"]
@@ -146,7 +148,7 @@ class Front(Shown):
         """The one with the highest score; of equal ones the shortest."""
         return max(self.points, key=lambda point: point.score)
 
-    def knee(self, share: float, within_error: bool = False) -> Point:
+    def knee(self, share: float, within_error: bool = False, easy: int | None = None) -> Point:
         """Return the shortest list that gives up at most this share of the best one's lead on the first.
 
         Args:
@@ -155,13 +157,23 @@ class Front(Shown):
                 more, but no more than a tenth of the lead. The episodes played cannot tell such lists apart,
                 and the shorter one is preferred (the rule by which Breiman and others 1984 prune trees).
                 Where the best list got the same in every episode, so must the shorter one.
+            easy: a list with more rules than this is the knee only if it gains 2.5 % of the lead over the
+                best list without, or if it is the one that got the same in every episode.
         """
         best = self.best
         lead = best.score - self.points[0].score
         lost = real_number("share", share, 0, 1) * lead
         least = best.score - max(lost, min(best.error, MOST_GIVEN_UP * lead) if within_error else 0.0)
         steady = within_error and best.steady
-        return next(own for own in self.points if own.score >= least and not (steady and not own.steady))
+        fits = [point for point in self.points if point.steady or not steady]
+        knee = next(point for point in fits if point.score >= least)
+        short = [point for point in fits if easy is None or point.rules <= easy]
+        if knee in short or not short:
+            return knee
+        best_short = max(point.score for point in short)
+        if knee.score - best_short >= LONG_GAINS * lead:
+            return knee
+        return replace(self, points=tuple(short)).knee(share, within_error)
 
     def at(self, rules: int | None = None, tests: int | None = None) -> Point:
         """Return the best one with at most this many rules and tests.

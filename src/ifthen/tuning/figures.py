@@ -24,19 +24,21 @@ SHOWN = 0.75
 POINT: dict[str, Any] = {"markersize": 3.2, "linestyle": "none", "marker": "o"}
 
 
-def history_figure(found: TuneResult) -> Figure:
+def history_figure(result: TuneResult) -> Figure:
     """Draw scores in the order in which settings were tried, and the best so far."""
     figure = Figure(figsize=(WIDTH / 2, 2.6), layout="constrained")
-    axes, ended = figure.subplots(), _finished(found)
-    numbers, scores = [one.number for one in ended], [one.score or 0.0 for one in ended]
-    pruned = [one for one in found.tried if one.state == "pruned" and one.curve]
-    lasts = [one.curve[max(one.curve)] for one in pruned]
-    axes.plot([one.number for one in pruned], lasts, color=GREY, label="pruned, at its end", **_hollow())
+    axes, finished = figure.subplots(), _finished(result)
+    numbers, scores = [trial.number for trial in finished], [trial.score or 0.0 for trial in finished]
+    pruned = [trial for trial in result.tried if trial.state == "pruned" and trial.curve]
+    last_values = [trial.curve[max(trial.curve)] for trial in pruned]
+    axes.plot(
+        [trial.number for trial in pruned], last_values, color=GREY, label="pruned, at its end", **_hollow()
+    )
     axes.plot(numbers, scores, color=BLUE, label="finished", **POINT)
     axes.step(
         numbers, np.maximum.accumulate(scores), where="post", color=ORANGE, linewidth=1, label="best so far"
     )
-    _limit(axes, scores, lasts)
+    _limit(axes, scores, last_values)
     axes.set_xlabel("trial", fontsize=MEDIUM)
     axes.set_ylabel("score in the search", fontsize=MEDIUM)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -45,22 +47,22 @@ def history_figure(found: TuneResult) -> Figure:
     return figure
 
 
-def curves_figure(found: TuneResult) -> Figure:
+def curves_figure(result: TuneResult) -> Figure:
     """Draw the learning curves of all that was tried; the chosen one and the defaults stand out."""
     figure = Figure(figsize=(WIDTH / 2, 2.6), layout="constrained")
     axes = figure.subplots()
     special = {
         0: (GREY, "defaults"),
-        found.chosen: (ORANGE, "defaults, chosen" if not found.chosen else "chosen"),
+        result.chosen: (ORANGE, "defaults, chosen" if not result.chosen else "chosen"),
     }
-    for one in found.tried:
-        if one.curve:
-            colour, label = special.get(one.number, (BLUE, ""))
-            wide, faint = (2.0, 1.0) if label else (0.6, 0.5)
-            style: dict[str, Any] = {"color": colour, "linewidth": wide, "alpha": faint}
+    for trial in result.tried:
+        if trial.curve:
+            colour, label = special.get(trial.number, (BLUE, ""))
+            width, alpha = (2.0, 1.0) if label else (0.6, 0.5)
+            style: dict[str, Any] = {"color": colour, "linewidth": width, "alpha": alpha}
             style |= {"label": label, "zorder": 3} if label else {}
-            axes.plot([100 * share for share in one.curve], list(one.curve.values()), **style)
-    _limit(axes, [one.score or 0.0 for one in _finished(found)], [])
+            axes.plot([100 * share for share in trial.curve], list(trial.curve.values()), **style)
+    _limit(axes, [trial.score or 0.0 for trial in _finished(result)], [])
     axes.set_xlabel("% of the training", fontsize=MEDIUM)
     axes.set_ylabel("performance", fontsize=MEDIUM)
     axes.legend(frameon=False, fontsize=SMALL, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
@@ -68,9 +70,9 @@ def curves_figure(found: TuneResult) -> Figure:
     return figure
 
 
-def importance_figure(found: TuneResult) -> Figure | None:
+def importance_figure(result: TuneResult) -> Figure | None:
     """Draw how much each parameter matters; None where that is not known."""
-    shares = found.importance
+    shares = result.importance
     if not shares:
         return None
     figure = Figure(figsize=(WIDTH / 2, 0.5 + 0.19 * len(shares)), layout="constrained")
@@ -81,15 +83,17 @@ def importance_figure(found: TuneResult) -> Figure | None:
     return figure
 
 
-def slices_figure(found: TuneResult) -> Figure:
+def slices_figure(result: TuneResult) -> Figure:
     """Draw scores against the values of each parameter."""
-    names = sorted(found.space, key=lambda name: -found.importance.get(name, 0.0))
+    names = sorted(result.space, key=lambda name: -result.importance.get(name, 0.0))
     rows = -(-len(names) // COLUMNS)
     figure = Figure(figsize=(1.4 * WIDTH, 2.1 * rows), layout="constrained")
     panels = figure.subplots(rows, COLUMNS, squeeze=False).flatten()
-    ended = _finished(found)
+    finished = _finished(result)
     for axes, name in zip(panels, names, strict=False):
-        _slice(axes, found.space[name], [one.parameters[name] for one in ended], ended, found, name)
+        _slice(
+            axes, result.space[name], [trial.parameters[name] for trial in finished], finished, result, name
+        )
     for axes in panels[len(names) :]:
         axes.set_visible(False)
     for row in range(rows):
@@ -98,22 +102,29 @@ def slices_figure(found: TuneResult) -> Figure:
 
 
 def _slice(
-    axes: Axes, own: Dimension, values: Sequence[object], ended: Sequence[Tried], found: TuneResult, name: str
+    axes: Axes,
+    dimension: Dimension,
+    values: Sequence[object],
+    finished: Sequence[Tried],
+    result: TuneResult,
+    name: str,
 ) -> None:
     """Draw one parameter."""
-    places, scores = _places(own, values), [one.score or 0.0 for one in ended]
-    axes.plot(places, scores, color=BLUE, alpha=0.7, **POINT)
-    (best,) = _places(own, [found.best[name]])
+    positions, scores = _places(dimension, values), [trial.score or 0.0 for trial in finished]
+    axes.plot(positions, scores, color=BLUE, alpha=0.7, **POINT)
+    (best,) = _places(dimension, [result.best[name]])
     axes.axvline(best, color=ORANGE, linewidth=1)
-    default = next((one for one in ended if one.number == 0), None)
+    default = next((trial for trial in finished if trial.number == 0), None)
     if default is not None:
         line_at(axes, default.score or 0.0, "defaults")
-    if own.search.choices:
-        axes.set_xticks(range(len(own.search.choices)), [toml_value(choice) for choice in own.search.choices])
-        axes.set_xlim(-0.6, len(own.search.choices) - 0.4)
+    if dimension.search.choices:
+        axes.set_xticks(
+            range(len(dimension.search.choices)), [toml_value(choice) for choice in dimension.search.choices]
+        )
+        axes.set_xlim(-0.6, len(dimension.search.choices) - 0.4)
     else:
-        axes.set_xlim(*_padded(own.search))
-    if own.search.log:
+        axes.set_xlim(*_padded(dimension.search))
+    if dimension.search.log:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -123,11 +134,11 @@ def _slice(
     bare(axes)
 
 
-def _places(own: Dimension, values: Sequence[object]) -> list[float]:
+def _places(dimension: Dimension, values: Sequence[object]) -> list[float]:
     """Return where values stand on the axis: choices side by side, numbers as they are."""
-    if own.search.choices:
+    if dimension.search.choices:
         return [
-            float(own.search.choices.index(value)) if value in own.search.choices else -0.5
+            float(dimension.search.choices.index(value)) if value in dimension.search.choices else -0.5
             for value in values
         ]
     return [float(value) if isinstance(value, int | float) else float("nan") for value in values]
@@ -136,23 +147,23 @@ def _places(own: Dimension, values: Sequence[object]) -> list[float]:
 def _padded(search: Search) -> tuple[float, float]:
     """Return the ends of a range with a little room beside them."""
     if search.log:
-        room = (search.high / search.low) ** 0.04
-        return search.low / room, search.high * room
-    room = 0.04 * (search.high - search.low)
-    return search.low - room, search.high + room
+        margin = (search.high / search.low) ** 0.04
+        return search.low / margin, search.high * margin
+    margin = 0.04 * (search.high - search.low)
+    return search.low - margin, search.high + margin
 
 
-def _limit(axes: Axes, scores: Sequence[float], others: Sequence[float]) -> None:
+def _limit(axes: Axes, scores: Sequence[float], extra: Sequence[float]) -> None:
     """Leave very bad scores out of the picture."""
     if scores:
-        low, high = float(np.quantile(scores, 1 - SHOWN)), max([*scores, *others])
-        room = 0.08 * (high - low) or 0.5
-        axes.set_ylim(low - room, high + room)
+        low, high = float(np.quantile(scores, 1 - SHOWN)), max([*scores, *extra])
+        margin = 0.08 * (high - low) or 0.5
+        axes.set_ylim(low - margin, high + margin)
 
 
 def _hollow() -> dict[str, Any]:
     return {**POINT, "markerfacecolor": "none", "markeredgewidth": 0.9, "markeredgecolor": "0.45"}
 
 
-def _finished(found: TuneResult) -> list[Tried]:
-    return [one for one in found.tried if one.state == "finished" and one.score is not None]
+def _finished(result: TuneResult) -> list[Tried]:
+    return [trial for trial in result.tried if trial.state == "finished" and trial.score is not None]

@@ -54,8 +54,8 @@ def proposal(space: Space, tried: Sequence[Tried], seed: int, number: int) -> di
         constant_liar=True,
         seed=int(stream(seed, "propose", number)) % 2**32,
     )
-    asked = optuna_study(space, tried, sampler).ask(_distributions(space)).params
-    return {name: _from_optuna(space[name], asked[name]) for name in space}
+    suggested = optuna_study(space, tried, sampler).ask(_distributions(space)).params
+    return {name: _from_optuna(space[name], suggested[name]) for name in space}
 
 
 def importance(space: Space, tried: Sequence[Tried]) -> dict[str, float]:
@@ -65,59 +65,63 @@ def importance(space: Space, tried: Sequence[Tried]) -> dict[str, float]:
     have finished, or all score the same.
     """
     optuna = _optuna()
-    finished = [one for one in tried if one.state == "finished"]
-    if len(finished) < LEAST_FOR_IMPORTANCE or len({one.score for one in finished}) == 1:
+    finished = [trial for trial in tried if trial.state == "finished"]
+    if len(finished) < LEAST_FOR_IMPORTANCE or len({trial.score for trial in finished}) == 1:
         return {}
     evaluator = optuna.importance.PedAnovaImportanceEvaluator()
-    found = optuna.importance.get_param_importances(optuna_study(space, finished), evaluator=evaluator)
-    return {str(name): float(share) for name, share in found.items()}
+    importances = optuna.importance.get_param_importances(optuna_study(space, finished), evaluator=evaluator)
+    return {str(name): float(share) for name, share in importances.items()}
 
 
 def optuna_study(space: Space, tried: Sequence[Tried], sampler: Any = None) -> Any:
     """Return an Optuna study, in memory, with what was tried; settings outside of the space are left out."""
     optuna = _optuna()
     states = optuna.trial.TrialState
-    kinds = {"finished": states.COMPLETE, "pruned": states.PRUNED, "running": states.RUNNING}
+    trial_states = {"finished": states.COMPLETE, "pruned": states.PRUNED, "running": states.RUNNING}
     study = optuna.create_study(direction="maximize", sampler=sampler)
-    for one in tried:
-        if one.state != "failed" and inside(space, one.parameters):
-            trial = optuna.trial.create_trial(
-                state=kinds[one.state],
-                params={name: _to_optuna(space[name], one.parameters[name]) for name in space},
+    for trial in tried:
+        if trial.state != "failed" and inside(space, trial.parameters):
+            optuna_trial = optuna.trial.create_trial(
+                state=trial_states[trial.state],
+                params={name: _to_optuna(space[name], trial.parameters[name]) for name in space},
                 distributions=_distributions(space),
-                value=one.score if one.state == "finished" else None,
-                intermediate_values={SHARES.index(share): value for share, value in one.curve.items()},
-                user_attrs={"number": one.number},
+                value=trial.score if trial.state == "finished" else None,
+                intermediate_values={SHARES.index(share): value for share, value in trial.curve.items()},
+                user_attrs={"number": trial.number},
             )
-            study.add_trial(trial)
+            study.add_trial(optuna_trial)
     return study
 
 
 def inside(space: Space, parameters: Mapping[str, Any]) -> bool:
     """Return whether settings give every searched parameter a value of the space."""
-    return all(name in parameters and own.has(parameters[name]) for name, own in space.items())
+    return all(name in parameters and dimension.has(parameters[name]) for name, dimension in space.items())
 
 
 def _distributions(space: Space) -> dict[str, Any]:
-    return {name: _distribution(own) for name, own in space.items()}
+    return {name: _distribution(dimension) for name, dimension in space.items()}
 
 
-def _distribution(own: Dimension) -> Any:
-    kinds, search = _optuna().distributions, own.search
+def _distribution(dimension: Dimension) -> Any:
+    kinds, search = _optuna().distributions, dimension.search
     if search.choices:
         return kinds.CategoricalDistribution(search.choices)
-    if own.whole:
-        first, last = -(-int(search.low) // search.multiple), int(search.high) // search.multiple
-        return kinds.IntDistribution(first, last, log=search.log)
+    if dimension.integer:
+        lowest, highest = -(-int(search.low) // search.multiple), int(search.high) // search.multiple
+        return kinds.IntDistribution(lowest, highest, log=search.log)
     return kinds.FloatDistribution(search.low, search.high, log=search.log)
 
 
-def _to_optuna(own: Dimension, value: Any) -> Any:
-    return value // own.search.multiple if own.whole and not own.search.choices else value
+def _to_optuna(dimension: Dimension, value: Any) -> Any:
+    return value // dimension.search.multiple if dimension.integer and not dimension.search.choices else value
 
 
-def _from_optuna(own: Dimension, value: Any) -> Any:
-    return value * own.search.multiple if own.whole and not own.search.choices else own.readable(value)
+def _from_optuna(dimension: Dimension, value: Any) -> Any:
+    return (
+        value * dimension.search.multiple
+        if dimension.integer and not dimension.search.choices
+        else dimension.readable(value)
+    )
 
 
 def check_optuna() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from ifthen.errors import ParameterError
 from ifthen.store import alone, remove_half_written
 from ifthen.study.engines import Engine, Job
-from ifthen.study.run_study import Listed, Shift, Source, Told
+from ifthen.study.run_study import Listed, OnEnd, Shift, Source
 from ifthen.study.study_folder import MADE_BY, errors_of_files
 from ifthen.study.study_plan import Trial
 from ifthen.study.trial import STOP, Ended, TrialFiles
@@ -36,13 +36,13 @@ class Tuning:
         self.space = plan.space(self.task)
         filled = plan.kind()(self.task, threads=1, **plan.parameters).parameters.model_dump()
         self.defaults = {name: filled[name] for name in self.space}
-        self._known: dict[Trial, Outcomes] = {}
+        self._outcomes: dict[Trial, Outcomes] = {}
 
     def training(self, phase: Phase, number: int, i: int, proposed: Proposal | None = None) -> Training:
         """Return what a process needs for the i-th training of some settings in a phase."""
         steps = self.plan.steps if phase == "search" and number == 0 else self.steps
-        given = {} if number == 0 else (proposed or self.folder.proposals()[number]).parameters
-        settings = self.plan.settings(given, self.plan.training_seed(phase, i), steps)
+        parameters = {} if number == 0 else (proposed or self.folder.proposals()[number]).parameters
+        settings = self.plan.settings(parameters, self.plan.training_seed(phase, i), steps)
         return Training(settings=settings, phase=phase, marks=proposed.marks if proposed else [])
 
     def trial(self, phase: Phase, number: int, i: int) -> Trial:
@@ -52,14 +52,14 @@ class Tuning:
     def outcomes(self, phase: Phase, number: int, i: int) -> Outcomes | None:
         """Return what a training left behind; None where it has not ended."""
         trial = self.trial(phase, number, i)
-        if trial not in self._known:
+        if trial not in self._outcomes:
             files = self.folder.files(trial)
             if not files.finished:
                 return None
             by_epochs = self.plan.steps is None and phase == "search" and number == 0
             unit, target = ("epochs", None) if by_epochs else ("steps", self.steps)
-            self._known[trial] = read_outcomes(files, self.task.watched_column, unit, target)
-        return self._known[trial]
+            self._outcomes[trial] = read_outcomes(files, self.task.watched_column, unit, target)
+        return self._outcomes[trial]
 
     @property
     def steps(self) -> int:
@@ -73,17 +73,18 @@ class Tuning:
 
     def tried(self) -> list[Tried]:
         """Return all settings that were proposed, with what came of them."""
-        found: list[Tried] = []
-        for own in self.folder.proposals():
-            one = self.outcomes("search", own.number, own.number)
-            if one is None:
-                failed = self.files(own.number).failure.exists()
-                found.append(Tried(own.number, own.parameters, "failed" if failed else "running"))
+        tried: list[Tried] = []
+        for number, parameters, _ in self.folder.proposals():
+            outcomes = self.outcomes("search", number, number)
+            if outcomes is None:
+                failed = self.files(number).failure.exists()
+                tried.append(Tried(number, parameters, "failed" if failed else "running"))
             else:
-                state: State = "pruned" if one.pruned else "finished"
-                score = None if one.pruned else one.score
-                found.append(Tried(own.number, own.parameters, state, score, one.curve, one.steps, one.rules))
-        return found
+                state: State = "pruned" if outcomes.pruned else "finished"
+                score = None if outcomes.pruned else outcomes.score
+                curve, steps, rules = outcomes.curve, outcomes.steps, outcomes.rules
+                tried.append(Tried(number, parameters, state, score, curve, steps, rules))
+        return tried
 
     def files(self, number: int) -> TrialFiles:
         """Return the files of a training of the search."""
@@ -91,16 +92,16 @@ class Tuning:
 
     def finalists(self) -> list[int]:
         """Return the numbers of the best settings of the search, and of the defaults."""
-        ended = [one for one in self.tried() if one.state == "finished"]
-        ranked = sorted(ended, key=lambda one: (-(one.score or 0.0), one.number))
-        best = [one.number for one in ranked if inside(self.space, one.parameters) and one.number]
+        ended = [trial for trial in self.tried() if trial.state == "finished"]
+        ranked = sorted(ended, key=lambda trial: (-(trial.score or 0.0), trial.number))
+        best = [trial.number for trial in ranked if inside(self.space, trial.parameters) and trial.number]
         return ([0] if inside(self.space, self.defaults) else []) + best[: self.plan.finalists]
 
     def scores(self, phase: Phase, number: int) -> list[float]:
         """Return the scores of some settings in a phase, of the trainings that have ended."""
-        times = self.plan.repeats if phase == "finalist" else self.plan.final
-        found = [self.outcomes(phase, number, i) for i in range(times)]
-        return [one.score for one in found if one is not None]
+        n_trainings = self.plan.repeats if phase == "finalist" else self.plan.final
+        outcomes = [self.outcomes(phase, number, i) for i in range(n_trainings)]
+        return [outcome.score for outcome in outcomes if outcome is not None]
 
     def chosen(self) -> int:
         """Return the number of the settings that are best among the finalists."""
@@ -111,11 +112,11 @@ class Tuning:
 
     def left_of(self, phase: Phase, numbers: list[int]) -> Listed:
         """Return the trainings of a phase that have not ended."""
-        times = self.plan.repeats if phase == "finalist" else self.plan.final
-        left = [(n, i) for i in range(times) for n in numbers if self.outcomes(phase, n, i) is None]
-        for n, i in left:
+        n_trainings = self.plan.repeats if phase == "finalist" else self.plan.final
+        missing = [(n, i) for i in range(n_trainings) for n in numbers if self.outcomes(phase, n, i) is None]
+        for n, i in missing:
             self.folder.files(self.trial(phase, n, i)).forget_failures()
-        return Listed((self.trial(phase, n, i), self.training(phase, n, i).to_json()) for n, i in left)
+        return Listed((self.trial(phase, n, i), self.training(phase, n, i).to_json()) for n, i in missing)
 
     def result(self) -> TuneResult:
         """Return what was found."""
@@ -134,68 +135,69 @@ class Searching:
     def __init__(self, tuning: Tuning, clock: Clock = time.monotonic) -> None:
         self._tuning, self._clock = tuning, clock
         self._proposed = tuning.folder.proposals()
-        ended = [one.number for one in tuning.tried() if one.state in ("finished", "pruned")]
-        self._given = set(ended)
-        for own in self._proposed:
-            if own.number not in self._given:
-                tuning.files(own.number).forget_failures()
+        ended = [trial.number for trial in tuning.tried() if trial.state in ("finished", "pruned")]
+        self._handed_out = set(ended)
+        for proposed in self._proposed:
+            if proposed.number not in self._handed_out:
+                tuning.files(proposed.number).forget_failures()
         self._began = clock() - tuning.folder.seconds
 
     def seconds(self) -> float:
         """Return how long the search has taken, the runs before included."""
         return self._clock() - self._began
 
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         """Return whether there are settings to try, or to go on with."""
-        return len(self._given) < len(self._proposed) or self._may_propose()
+        return len(self._handed_out) < len(self._proposed) or self._may_propose()
 
     def _may_propose(self) -> bool:
-        plan, most = self._tuning.plan, self._tuning.plan.most_trials
+        plan, most_trials = self._tuning.plan, self._tuning.plan.most_trials
         in_time = plan.minutes is None or self.seconds() < 60 * plan.minutes
-        return (most is None or len(self._proposed) < most) and (in_time or not self._proposed)
+        return (most_trials is None or len(self._proposed) < most_trials) and (in_time or not self._proposed)
 
     def take(self) -> tuple[Trial, str] | None:
         """Return a training that was begun before, or one with new settings; None while the first one runs.
 
         Where the plan does not say how many steps there are, those of the defaults decide it.
         """
-        waiting = [own for own in self._proposed if own.number not in self._given]
+        waiting = [proposed for proposed in self._proposed if proposed.number not in self._handed_out]
         if not waiting and not self._may_propose():
             return None
         number = waiting[0].number if waiting else len(self._proposed)
         if number and self._tuning.plan.steps is None and self._tuning.outcomes("search", 0, 0) is None:
-            if 0 in self._given and self._tuning.files(0).failure.exists():
+            if 0 in self._handed_out and self._tuning.files(0).failure.exists():
                 raise ParameterError(self._why_failed())
             return None
-        own = waiting[0] if waiting else self._propose(number)
-        self._given.add(own.number)
-        training = self._tuning.training("search", own.number, own.number, own)
-        return self._tuning.trial("search", own.number, own.number), training.to_json()
+        proposed = waiting[0] if waiting else self._propose(number)
+        self._handed_out.add(proposed.number)
+        training = self._tuning.training("search", proposed.number, proposed.number, proposed)
+        return self._tuning.trial("search", proposed.number, proposed.number), training.to_json()
 
     def _propose(self, number: int) -> Proposal:
         """Return the next settings, written down; the first ones are the defaults."""
         tuning = self._tuning
         if number == 0:
-            own = Proposal(0, tuning.defaults, [])
+            proposed = Proposal(0, tuning.defaults, [])
         else:
             tried = tuning.tried()
-            curves = [one.curve for one in tried if one.state in ("finished", "pruned")]
+            curves = [trial.curve for trial in tried if trial.state in ("finished", "pruned")]
             marks = marks_of(tuning.plan.pruner, curves)
-            own = Proposal(number, proposal(tuning.space, tried, tuning.plan.seed, number), marks)
-        tuning.folder.add(own)
-        self._proposed.append(own)
-        return own
+            proposed = Proposal(number, proposal(tuning.space, tried, tuning.plan.seed, number), marks)
+        tuning.folder.add(proposed)
+        self._proposed.append(proposed)
+        return proposed
 
     def _why_failed(self) -> str:
-        why = self._tuning.files(0).failure.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        return f"the training with the defaults failed: {why[-1] if why else 'no reason is known'}"
+        failure = self._tuning.files(0).failure
+        lines = failure.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        return f"the training with the defaults failed: {lines[-1] if lines else 'no reason is known'}"
 
 
 def run_tuning(
     folder: Path,
     plan: TunePlan,
     engine: Engine,
-    told: Callable[[Phase, Trial, Ended], None] = lambda phase, trial, ended: None,
+    on_end: Callable[[Phase, Trial, Ended], None] = lambda phase, trial, ended: None,
     stop: Callable[[], bool] = lambda: False,
     job: Job = train,
 ) -> TuneResult | None:
@@ -205,7 +207,7 @@ def run_tuning(
         folder: where to; a folder of the same tuning goes on.
         plan: what is asked for.
         engine: what runs the trainings.
-        told: called for each training that ends, with its phase.
+        on_end: called for each training that ends, with its phase.
         stop: asked now and then; when it says so, running trainings save where they stand.
         job: what a process does for a training.
     """
@@ -217,9 +219,9 @@ def run_tuning(
         remove_half_written(folder, PLAN, PROPOSALS, SECONDS, TABLE, BEST, REPORT, MADE_BY, STOP)
         with engine.crew(folder.absolute() / PLAN) as crew:
             for phase, source in _phases(tuning):
-                if not stop() and source.left():
+                if not stop() and source.has_more():
                     shift = Shift(crew, folder, source, job)
-                    shift.work(_telling(tuning, phase, source, told), stop, lambda trials: None)
+                    shift.work(_telling(tuning, phase, source, on_end), stop, lambda trials: None)
                     shift.end()
                 if stop():
                     return None
@@ -234,13 +236,13 @@ def _phases(tuning: Tuning) -> Iterator[tuple[Phase, Source]]:
 
 
 def _telling(
-    tuning: Tuning, phase: Phase, source: Source, told: Callable[[Phase, Trial, Ended], None]
-) -> Told:
+    tuning: Tuning, phase: Phase, source: Source, on_end: Callable[[Phase, Trial, Ended], None]
+) -> OnEnd:
     """Return what is called for each training that ends: the search's time is kept up to date."""
 
-    def tell(trial: Trial, ended: Ended) -> None:
+    def on_trial_end(trial: Trial, ended: Ended) -> None:
         if isinstance(source, Searching):
             tuning.folder.seconds = source.seconds()
-        told(phase, trial, ended)
+        on_end(phase, trial, ended)
 
-    return tell
+    return on_trial_end

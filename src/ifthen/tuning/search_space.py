@@ -24,7 +24,7 @@ class Dimension:
     """One parameter that is searched."""
 
     search: Search
-    whole: bool
+    integer: bool
     """Whether its values are whole numbers."""
 
     def has(self, value: Any) -> bool:
@@ -36,7 +36,7 @@ class Dimension:
 
     def readable(self, value: Any) -> Any:
         """Return a proposed value with few digits."""
-        if self.search.choices or self.whole:
+        if self.search.choices or self.integer:
             return value
         return min(max(float(f"{value:.{DIGITS}g}"), self.search.low), self.search.high)
 
@@ -46,44 +46,49 @@ Space = Mapping[str, Dimension]
 
 
 def space_of(
-    kind: type[System], task: Task, fixed: Mapping[str, Any], given: Mapping[str, str], only: bool = False
+    system_class: type[System],
+    task: Task,
+    fixed: Mapping[str, Any],
+    ranges: Mapping[str, str],
+    only: bool = False,
 ) -> dict[str, Dimension]:
     """Return what to search for a system on a task, or raise where a wish cannot be met.
 
     Parameters that the task does not have, such as those for environments on a table, are left out.
 
     Args:
-        kind: the system.
+        system_class: the system.
         task: the task.
         fixed: parameters that are not searched.
-        given: ranges or choices of the user's own, by name, as text.
+        ranges: ranges or choices of the user's own, by name, as text.
         only: whether nothing else is searched.
     """
-    checked_parameters(kind.Parameters, fixed)
-    defaults = kind(task, threads=1, **fixed).parameters.model_dump()
+    checked_parameters(system_class.Parameters, fixed)
+    defaults = system_class(task, threads=1, **fixed).parameters.model_dump()
     space = {}
-    for name, search in ({} if only else search_ranges(kind.Parameters)).items():
-        if name not in fixed and name not in given:
-            fitting = _fitting(kind, task, fixed, name, _around(search, defaults[name]))
+    for name, search in ({} if only else search_ranges(system_class.Parameters)).items():
+        if name not in fixed and name not in ranges:
+            fitting = _fitting(system_class, task, fixed, name, _widened(search, defaults[name]))
             if fitting is not None:
-                space[name] = Dimension(fitting, _is_whole(kind, name))
-    for name, text in given.items():
+                space[name] = Dimension(fitting, _is_whole(system_class, name))
+    for name, range_text in ranges.items():
         if name in fixed:
             raise ParameterError(f"{name} is both fixed by --set and searched by --search: leave one out.")
-        if name not in kind.Parameters.model_fields:
+        if name not in system_class.Parameters.model_fields:
             raise ParameterError(
-                f"{kind.name} has no parameter {name!r}.{nearest(name, kind.Parameters.model_fields)}"
+                f"{system_class.name} has no parameter {name!r}."
+                f"{nearest(name, system_class.Parameters.model_fields)}"
             )
-        space[name] = _wished(kind, task, fixed, name, text)
+        space[name] = _user_dimension(system_class, task, fixed, name, range_text)
     if not space:
         raise ParameterError(
-            f"{kind.name} on {task.name} has nothing to tune: no parameter has a range, or all are fixed. "
-            f"{HELP}."
+            f"{system_class.name} on {task.name} has nothing to tune: no parameter has a range, or all are "
+            f"fixed. {HELP}."
         )
     return space
 
 
-def _around(search: Search, default: Any) -> Search:
+def _widened(search: Search, default: Any) -> Search:
     """Return a declared range that holds the default, too."""
     if search.choices or not isinstance(default, int | float):
         return search
@@ -93,65 +98,77 @@ def _around(search: Search, default: Any) -> Search:
 
 
 def _fitting(
-    kind: type[System], task: Task, fixed: Mapping[str, Any], name: str, search: Search
+    system_class: type[System], task: Task, fixed: Mapping[str, Any], name: str, search: Search
 ) -> Search | None:
     """Return the part of a declared range that the task takes; None where there is nothing to choose."""
     if search.choices:
-        left = tuple(choice for choice in search.choices if _why_not(kind, task, fixed, name, choice) is None)
-        return replace(search, choices=left) if len(left) > 1 else None
-    ends = (int(end) if _is_whole(kind, name) else end for end in (search.low, search.high))
-    return search if all(_why_not(kind, task, fixed, name, end) is None for end in ends) else None
+        allowed = tuple(
+            choice for choice in search.choices if _objection(system_class, task, fixed, name, choice) is None
+        )
+        return replace(search, choices=allowed) if len(allowed) > 1 else None
+    bounds = (int(bound) if _is_whole(system_class, name) else bound for bound in (search.low, search.high))
+    return (
+        search
+        if all(_objection(system_class, task, fixed, name, bound) is None for bound in bounds)
+        else None
+    )
 
 
-def _why_not(kind: type[System], task: Task, fixed: Mapping[str, Any], name: str, value: Any) -> str | None:
+def _objection(
+    system_class: type[System], task: Task, fixed: Mapping[str, Any], name: str, value: Any
+) -> str | None:
     """Return why a system cannot have a value of a parameter on a task; None where it can."""
     try:
-        checked_parameters(kind.Parameters, {name: value})
-        kind(task, threads=1, **{**fixed, name: value})
+        checked_parameters(system_class.Parameters, {name: value})
+        system_class(task, threads=1, **{**fixed, name: value})
     except ParameterError as problem:
         return str(problem)
     return None
 
 
-def _wished(kind: type[System], task: Task, fixed: Mapping[str, Any], name: str, text: str) -> Dimension:
+def _user_dimension(
+    system_class: type[System], task: Task, fixed: Mapping[str, Any], name: str, range_text: str
+) -> Dimension:
     """Return a range or choices that a user gave, or raise."""
-    found, whole = RANGE.fullmatch(text), _is_whole(kind, name)
+    matched, integer = RANGE.fullmatch(range_text), _is_whole(system_class, name)
     values: tuple[Any, ...]
-    if found is None:
-        values = tuple(parse_assignment(f"{name}={part.strip()}")[1] for part in text.split(","))
+    if matched is None:
+        values = tuple(parse_assignment(f"{name}={choice.strip()}")[1] for choice in range_text.split(","))
         if len(values) < 2:
-            raise ParameterError(f"{HELP}, not {shown(text)}. --set {name}={text} fixes it.")
+            raise ParameterError(f"{HELP}, not {shown(range_text)}. --set {name}={range_text} fixes it.")
         search = Search(choices=values)
     else:
-        low, high = (_number(found[end], whole, name) for end in ("low", "high"))
-        declared = search_ranges(kind.Parameters).get(name, Search())
+        low, high = (_number(matched[end], integer, name) for end in ("low", "high"))
+        declared = search_ranges(system_class.Parameters).get(name, Search())
         multiple = declared.multiple
         if multiple > 1:
             low, high = -(-low // multiple) * multiple, high // multiple * multiple
         if low >= high:
-            raise ParameterError(f"--search {name}={text}: the first number must be less than the second.")
-        if found["log"] is not None and low <= 0:
-            raise ParameterError(f"--search {name}={text}: a logarithmic range begins above 0.")
-        log = low > 0 and (declared.log or found["log"] is not None)
+            raise ParameterError(
+                f"--search {name}={range_text}: the first number must be less than the second."
+            )
+        if matched["log"] is not None and low <= 0:
+            raise ParameterError(f"--search {name}={range_text}: a logarithmic range begins above 0.")
+        log = low > 0 and (declared.log or matched["log"] is not None)
         search, values = Search(low, high, log, multiple), (low, high)
     for value in values:
-        why = _why_not(kind, task, fixed, name, value)
-        if why is not None:
-            raise ParameterError(f"--search {name}={text}: {why}")
-    return Dimension(search, whole)
+        problem = _objection(system_class, task, fixed, name, value)
+        if problem is not None:
+            raise ParameterError(f"--search {name}={range_text}: {problem}")
+    return Dimension(search, integer)
 
 
-def _number(text: str, whole: bool, name: str) -> Any:
+def _number(number_text: str, integer: bool, name: str) -> Any:
     """Return an end of a range as a number, or raise."""
-    value = parse_assignment(f"{name}={text}")[1]
-    if whole and type(value) is not int:
-        raise ParameterError(f"{name} takes whole numbers: {HELP}, not {shown(text)}.")
+    value = parse_assignment(f"{name}={number_text}")[1]
+    if integer and type(value) is not int:
+        raise ParameterError(f"{name} takes whole numbers: {HELP}, not {shown(number_text)}.")
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ParameterError(f"{HELP}, not {shown(text)}.")
-    return value if whole else float(value)
+        raise ParameterError(f"{HELP}, not {shown(number_text)}.")
+    return value if integer else float(value)
 
 
-def _is_whole(kind: type[System], name: str) -> bool:
+def _is_whole(system_class: type[System], name: str) -> bool:
     """Return whether a parameter is a whole number."""
-    annotation = kind.Parameters.model_fields[name].annotation
+    annotation = system_class.Parameters.model_fields[name].annotation
     return int in (annotation, *get_args(annotation))

@@ -75,10 +75,10 @@ def _train(files: TrialFiles, training: Training, stop: Callable[[], bool]) -> t
     goal, fresh = training.settings.goal, training.settings.make_system(threads=1)
     system = saved_system(files.checkpoint, fresh) or fresh
     race = _Race(training, system.task.watched_column)
-    done = goal.count(system.now.records[-1]) if system.started else 0
+    n_done = goal.count(system.now.records[-1]) if system.started else 0
     if not (system.started and not race(system)):
-        more: Any = {goal.unit: max(0, goal.target - done)}
-        system.learn(**more, callback=[AfterEpoch(files, stop, CHECKPOINT_SECONDS), race])
+        budget: Any = {goal.unit: max(0, goal.target - n_done)}
+        system.learn(**budget, callback=[AfterEpoch(files, stop, CHECKPOINT_SECONDS), race])
     if not (race.lost or system.reached(goal)):
         system.save(files.checkpoint)
         files.attempts.unlink(missing_ok=True)  # stopping is no failed attempt
@@ -102,11 +102,11 @@ def _score(system: System, phase: Phase) -> float:
     task, noise = system.task, system.parameters.noise
     if phase == "search":
         return float(system.now.records[-1][task.watched_column])
-    shared: Any = {"threads": 1, "noise": noise}
+    options: Any = {"threads": 1, "noise": noise}
     if phase == "finalist":
-        return evaluate(system.ruleset, task, seeds=task.comparing_seeds(), **shared).performance
+        return evaluate(system.ruleset, task, seeds=task.comparing_seeds(), **options).performance
     seeds = task.test_seeds()
-    return evaluate(system.ruleset, task, method=task.best_method, seeds=seeds, **shared).performance
+    return evaluate(system.ruleset, task, method=task.best_method, seeds=seeds, **options).performance
 
 
 def read_outcomes(files: TrialFiles, column: str, goal_unit: str, target: int | None) -> Outcomes:
@@ -122,18 +122,18 @@ def read_outcomes(files: TrialFiles, column: str, goal_unit: str, target: int | 
     names = [count, "steps", column, "score", "pruned", "rules"]
     try:
         table = polars.read_parquet(files.history, columns=sorted({*names}), n_rows=MOST_ROWS)
-        counts, values = (
+        counts, performances = (
             table[count].cast(polars.Int64).to_list(),
             table[column].cast(polars.Float64).to_list(),
         )
-        curve = curve_of(counts, values, counts[-1] if target is None else target)
-        last = table.row(-1, named=True)
+        curve = curve_of(counts, performances, counts[-1] if target is None else target)
+        last_row = table.row(-1, named=True)
         return Outcomes(
-            score=last["score"],
-            pruned=last["pruned"],
+            score=last_row["score"],
+            pruned=last_row["pruned"],
             curve=curve,
-            steps=last["steps"],
-            rules=last["rules"],
+            steps=last_row["steps"],
+            rules=last_row["rules"],
         )
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError, ValueError, TypeError,
             IndexError) as problem:  # fmt: skip

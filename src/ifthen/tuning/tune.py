@@ -87,36 +87,36 @@ def tune(
             "final": final,
         }
     )
-    own = engine_by_name(engine, None if address else checked_threads(workers, "workers"), address)
-    found = tune_in(default_folder(plan) if out is None else Path(out), plan, own)
-    if found is None:
+    job_engine = engine_by_name(engine, None if address else checked_threads(workers, "workers"), address)
+    result = tune_in(default_folder(plan) if out is None else Path(out), plan, job_engine)
+    if result is None:
         raise OutputError("the tuning was stopped; the same call goes on from there.")
-    return found
+    return result
 
 
 def tune_in(
     folder: Path,
     plan: TunePlan,
     engine: Engine,
-    told: Callable[[Phase, Trial, Ended], None] = lambda phase, trial, ended: None,
+    on_end: Callable[[Phase, Trial, Ended], None] = lambda phase, trial, ended: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> TuneResult | None:
     """Tune, and write table, best settings and report; None where there was a stop; see `run_tuning`."""
-    found = run_tuning(folder, plan, engine, told, stop)
-    if found is not None:
-        own = TuneFolder(folder)
-        write_parquet(own / TABLE, found.table, 3)
-        write_text(own / BEST, best_toml(found))
-        write_text(own / REPORT, report_page(found))
-    return found
+    result = run_tuning(folder, plan, engine, on_end, stop)
+    if result is not None:
+        tune_folder = TuneFolder(folder)
+        write_parquet(tune_folder / TABLE, result.table, 3)
+        write_text(tune_folder / BEST, best_toml(result))
+        write_text(tune_folder / REPORT, report_page(result))
+    return result
 
 
-def best_toml(found: TuneResult) -> str:
+def best_toml(result: TuneResult) -> str:
     """Return the best settings as a configuration file of `ifthen train`."""
-    changed = [f"{name} {toml_value(found.defaults[name])}" for name in found.best if found.chosen]
-    lines = [f"# {found.lead}", f"# {found.verdict}"]
+    changed = [f"{name} {toml_value(result.defaults[name])}" for name in result.best if result.chosen]
+    lines = [f"# {result.lead}", f"# {result.verdict}"]
     lines += [f"# defaults: {', '.join(changed)}"] if changed else []
-    return "\n".join(lines) + "\n" + found.settings.to_toml()
+    return "\n".join(lines) + "\n" + result.settings.to_toml()
 
 
 def default_folder(plan: TunePlan) -> Path:

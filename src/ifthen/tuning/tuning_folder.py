@@ -58,9 +58,9 @@ class TuneFolder:
     def _check_same(self, plan: TunePlan) -> None:
         """Raise unless the folder's tuning asks for the same, naming the first difference."""
         before = checked_tune_plan(read_settings(self / PLAN))
-        for name, theirs, ours in changed_settings(before, plan, FREE):
+        for name, old_value, new_value in changed_settings(before, plan, FREE):
             raise ParameterError(
-                f"{self.path} holds a tuning with {name} = {theirs}, and this one asks for {ours}. "
+                f"{self.path} holds a tuning with {name} = {old_value}, and this one asks for {new_value}. "
                 "Give the same to go on with it, or another --out."
             )
 
@@ -101,13 +101,15 @@ class TuneFolder:
             return 0.0
 
     @seconds.setter
-    def seconds(self, taken: float) -> None:
-        write_text(self / SECONDS, f"{taken:.1f}\n")
+    def seconds(self, value: float) -> None:
+        write_text(self / SECONDS, f"{value:.1f}\n")
 
 
-def _proposal(number: int, given: Any) -> Proposal:
+def _proposal(number: int, data: Any) -> Proposal:
     """Return a proposal from a line of the file, or raise where it is none."""
-    own = Proposal(given["number"], dict(given["parameters"]), [Mark(*map(float, m)) for m in given["marks"]])
-    if own.number != number:
-        raise ValueError(f"line {number + 1} holds number {own.number}")
-    return own
+    proposal = Proposal(
+        data["number"], dict(data["parameters"]), [Mark(*map(float, mark)) for mark in data["marks"]]
+    )
+    if proposal.number != number:
+        raise ValueError(f"line {number + 1} holds number {proposal.number}")
+    return proposal

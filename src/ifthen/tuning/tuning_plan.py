@@ -94,8 +94,8 @@ class TunePlan(BaseModel):
             steps: how many environment steps; the plan's number of epochs where None.
         """
         length = {"epochs": self.epochs or self._default_epochs()} if steps is None else {"steps": steps}
-        own = {"system": self.kind().name, "task": self.task, "prune": False, "seed": seed}
-        return RunSettings(**own, **length, parameters={**self.parameters, **parameters})  # type: ignore[arg-type]
+        base = {"system": self.kind().name, "task": self.task, "prune": False, "seed": seed}
+        return RunSettings(**base, **length, parameters={**self.parameters, **parameters})  # type: ignore[arg-type]
 
     def _default_epochs(self) -> int:
         return self.kind()(self.make_task(), threads=1, **self.parameters).default_epochs
@@ -105,6 +105,6 @@ class TunePlan(BaseModel):
         return toml_text(self.model_dump(exclude_none=True))
 
 
-def checked_tune_plan(given: Mapping[str, Any]) -> TunePlan:
+def checked_tune_plan(settings: Mapping[str, Any]) -> TunePlan:
     """Return the plan, or raise naming each unknown, missing or impossible setting."""
-    return checked(TunePlan, {name: value for name, value in given.items() if value is not None})
+    return checked(TunePlan, {name: value for name, value in settings.items() if value is not None})

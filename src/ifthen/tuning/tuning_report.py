@@ -15,39 +15,41 @@ MOST_ROWS = 300
 """At most this many of the settings that were tried are listed, the best ones."""
 
 
-def report_page(found: TuneResult) -> str:
+def report_page(result: TuneResult) -> str:
     """Return the page."""
-    drawn = importance_figure(found)
+    importance_chart = importance_figure(result)
     return rendered(
         "report.html.j2",
         "tuning",
-        title=f"Tuning {found.plan.kind().name} on {found.task}",
-        found=found,
+        title=f"Tuning {result.plan.kind().name} on {result.task}",
+        result=result,
         figures={
-            "Scores in order": inline_svg(history_figure(found)),
-            "Learning curves": inline_svg(curves_figure(found)),
+            "Scores in order": inline_svg(history_figure(result)),
+            "Learning curves": inline_svg(curves_figure(result)),
         },
-        importance=None if drawn is None else inline_svg(drawn),
-        slices=inline_svg(slices_figure(found)),
-        tables=[found.final_table(), found.finalists_table()],
-        best=found.best_table(),
-        tried=tried_table(found),
-        toml=found.settings.to_toml(),
-        asked=found.plan.to_toml(),
+        importance=None if importance_chart is None else inline_svg(importance_chart),
+        slices=inline_svg(slices_figure(result)),
+        tables=[result.final_table(), result.finalists_table()],
+        best=result.best_table(),
+        tried=tried_table(result),
+        toml=result.settings.to_toml(),
+        asked=result.plan.to_toml(),
         versions=versions(),
     )
 
 
-def tried_table(found: TuneResult) -> TextTable:
+def tried_table(result: TuneResult) -> TextTable:
     """Return all that was tried, the best first."""
-    ranked = sorted(found.tried, key=lambda one: (one.score is None, -(one.score or 0.0), one.number))
+    ranked = sorted(
+        result.tried, key=lambda trial: (trial.score is None, -(trial.score or 0.0), trial.number)
+    )
     rows = tuple(
         (
-            str(one.number),
-            in_units(one.score),
-            one.state,
-            *(toml_value(one.parameters[n]) for n in found.space),
+            str(trial.number),
+            in_units(trial.score),
+            trial.state,
+            *(toml_value(trial.parameters[n]) for n in result.space),
         )
-        for one in ranked[:MOST_ROWS]
+        for trial in ranked[:MOST_ROWS]
     )
-    return TextTable("", ("trial", "score", "state", *found.space), rows)
+    return TextTable("", ("trial", "score", "state", *result.space), rows)

@@ -55,8 +55,8 @@ class TuneResult(Shown):
     @property
     def settings(self) -> RunSettings:
         """The settings of a run with the best values, as best.toml has them."""
-        given = self.best if self.chosen else {}
-        return self.plan.settings(given, 0, self.steps).model_copy(update={"prune": True})
+        parameters = self.best if self.chosen else {}
+        return self.plan.settings(parameters, 0, self.steps).model_copy(update={"prune": True})
 
     @cached_property
     def table(self) -> polars.DataFrame:
@@ -65,15 +65,15 @@ class TuneResult(Shown):
 
         rows = [
             {
-                "number": one.number,
-                "state": one.state,
-                "score": one.score,
-                "steps": one.steps,
-                "rules": one.rules,
-                "reached": max(one.curve, default=0.0),
-                **one.parameters,
+                "number": trial.number,
+                "state": trial.state,
+                "score": trial.score,
+                "steps": trial.steps,
+                "rules": trial.rules,
+                "reached": max(trial.curve, default=0.0),
+                **trial.parameters,
             }
-            for one in self.tried
+            for trial in self.tried
         ]
         return polars.DataFrame(rows, infer_schema_length=None, strict=False)
 
@@ -94,11 +94,11 @@ class TuneResult(Shown):
     @property
     def lead(self) -> str:
         """What was done, in a sentence."""
-        counts = {state: sum(one.state == state for one in self.tried) for state in ("pruned", "failed")}
-        told = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
+        counts = {state: sum(trial.state == state for trial in self.tried) for state in ("pruned", "failed")}
+        endings = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
         return (
             f"{plural(len(self.tried), 'setting')} of {self.plan.kind().name} tried on {self.task} in "
-            f"{duration(self.seconds)}{f' ({told})' if told else ''}, {self.steps:,} steps each."
+            f"{duration(self.seconds)}{f' ({endings})' if endings else ''}, {self.steps:,} steps each."
         )
 
     @property
@@ -107,16 +107,21 @@ class TuneResult(Shown):
         scores = {number: _mean(values) for number, values in self.finals.items()}
         if not self.chosen:
             return f"No settings did better than the defaults in the comparison. Final score: {scores[0]}."
-        found, seeds = self.comparison, len(self.finals[0])
-        assert found is not None
-        told = f"Tuned {scores[self.chosen]}, defaults {scores[0]}, over {plural(seeds, 'training')} each."
-        if found.p is None or found.mean_difference is None or found.a12 is None:
-            return f"{told} One training says nothing about chance: give --final 5 or more."
-        way = "better" if found.mean_difference > 0 else "worse"
-        if found.p > NO_DIFFERENCE:
-            return f"{told} The difference could be chance (p = {found.p:.2g}, Mann–Whitney)."
-        share = percent(found.a12 if way == "better" else 1 - found.a12)
-        return f"{told} Tuned settings are {way} in {share} of pairs (p = {found.p:.2g}, Mann–Whitney)."
+        comparison, seeds = self.comparison, len(self.finals[0])
+        assert comparison is not None
+        sentence = (
+            f"Tuned {scores[self.chosen]}, defaults {scores[0]}, over {plural(seeds, 'training')} each."
+        )
+        if comparison.p is None or comparison.mean_difference is None or comparison.a12 is None:
+            return f"{sentence} One training says nothing about chance: give --final 5 or more."
+        direction = "better" if comparison.mean_difference > 0 else "worse"
+        if comparison.p > NO_DIFFERENCE:
+            return f"{sentence} The difference could be chance (p = {comparison.p:.2g}, Mann–Whitney)."
+        share = percent(comparison.a12 if direction == "better" else 1 - comparison.a12)
+        return (
+            f"{sentence} Tuned settings are {direction} in {share} of pairs "
+            f"(p = {comparison.p:.2g}, Mann–Whitney)."
+        )
 
     def best_table(self) -> TextTable:
         """Return the searched parameters: values tried, the default, the best, and how much each matters."""
@@ -135,13 +140,15 @@ class TuneResult(Shown):
 
     def finalists_table(self) -> TextTable:
         """Return the scores of the finalists, the best first."""
-        means = {number: statistics.fmean(own) for number, own in self.finalists.items() if own}
+        means = {number: statistics.fmean(scores) for number, scores in self.finalists.items() if scores}
         rows = []
         for number in sorted(means, key=lambda n: (-means[n], n)):
-            own, name = self.finalists[number], "defaults" if number == 0 else f"trial {number}"
+            scores, name = self.finalists[number], "defaults" if number == 0 else f"trial {number}"
             mark = "chosen" if number == self.chosen else ""
             search = in_units(self.tried[number].score)
-            rows.append((name, search, in_units(means[number]), in_units(min(own)), in_units(max(own)), mark))
+            rows.append(
+                (name, search, in_units(means[number]), in_units(min(scores)), in_units(max(scores)), mark)
+            )
         headings = ("settings", "in the search", "mean", "least", "largest", "")
         return TextTable(
             f"The best few, trained {plural(self.plan.repeats, 'time')} more", headings, tuple(rows)
@@ -152,13 +159,13 @@ class TuneResult(Shown):
         rows = tuple(
             (
                 "defaults" if number == 0 else f"tuned (trial {number})",
-                in_units(statistics.fmean(own)),
-                interval_in_words(summarise(own).mean_interval, statistics.fmean(own)) or "–",
-                *(in_units(value) for value in (min(own), max(own))),
-                str(len(own)),
+                in_units(statistics.fmean(scores)),
+                interval_in_words(summarise(scores).mean_interval, statistics.fmean(scores)) or "–",
+                *(in_units(value) for value in (min(scores), max(scores))),
+                str(len(scores)),
             )
-            for number, own in self.finals.items()
-            if own
+            for number, scores in self.finals.items()
+            if scores
         )
         headings = ("settings", "mean", "95 % interval", "least", "largest", "trainings")
         return TextTable("Final scores, on test seeds or exact", headings, rows, (self.verdict,))
@@ -172,7 +179,7 @@ def _mean(scores: Sequence[float]) -> str:
     """Return a mean with its interval over trainings; a dash for no scores."""
     if not scores:
         return "–"
-    found = summarise(scores)
-    assert found.mean is not None
-    ends = found.mean_interval
-    return in_units(found.mean) if ends is None or ends[0] == ends[1] else mean_in_words(found.mean, ends)
+    summary = summarise(scores)
+    assert summary.mean is not None
+    ends = summary.mean_interval
+    return in_units(summary.mean) if ends is None or ends[0] == ends[1] else mean_in_words(summary.mean, ends)

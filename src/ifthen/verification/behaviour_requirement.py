@@ -86,7 +86,7 @@ def behaviour_in(text: str, features: Sequence[Feature], action_names: Sequence[
     """
     scanner = Scanner(text)
     try:
-        found = _read(text, scanner, features, action_names)
+        requirement = _read(text, scanner, features, action_names)
         sure = SURE
         if scanner.take(AT):
             sure = scanner.number()
@@ -97,7 +97,7 @@ def behaviour_in(text: str, features: Sequence[Feature], action_names: Sequence[
             raise RuleError(f"a confidence is from 50 % to less than 100 %, not {sure:g} %.")
     except RuleError as problem:
         raise ParameterError(f"cannot require {shown(text)}: {problem}") from None
-    return found._replace(sure=sure)
+    return requirement._replace(sure=sure)
 
 
 def _read(
@@ -137,8 +137,8 @@ def _unbounded(feature: Feature) -> Feature:
     """Return a feature without the limits of what rules tell apart: episodes may go beyond."""
     if feature.cyclic or feature.labels or not feature.clips:
         return feature
-    far = INTEGER_LIMIT if feature.is_integer else FARTHEST
-    return replace(feature, low=-far, high=far)
+    limit = INTEGER_LIMIT if feature.is_integer else FARTHEST
+    return replace(feature, low=-limit, high=limit)
 
 
 def behaviour_kept(required: BehaviourRequirement, case: Case) -> Decided:
@@ -148,8 +148,8 @@ def behaviour_kept(required: BehaviourRequirement, case: Case) -> Decided:
     if "table" in case.grounds:
         decide = _reached_in_model if required.switches is None else _switches_in_model
         return decide(required, case.model)
-    broken = _reached if required.switches is None else _switched
-    return _by_play(required, case, [broken(required, each) for each in _played(case)])
+    first_breach = _reached if required.switches is None else _switched
+    return _by_play(required, case, [first_breach(required, episode) for episode in _played(case)])
 
 
 def _played(case: Case) -> Sequence[Trajectory]:
@@ -168,17 +168,19 @@ def _switched(required: BehaviourRequirement, episode: Trajectory) -> tuple[int,
     assert required.switches is not None
     most, steps = required.switches
     changes = np.concatenate([[0], np.cumsum(np.diff(episode.actions) != 0)])
-    before = np.concatenate([np.zeros(steps, dtype=np.int64), changes])[: len(changes)]
-    within = changes - before
+    earlier = np.concatenate([np.zeros(steps, dtype=np.int64), changes])[: len(changes)]
+    within = changes - earlier
     if not len(within) or within.max() <= most:
         return None
     step = int((within > most).argmax())
     return step, f" with {most + 1} switches in the last {plural(min(steps, step + 1), 'step')}"
 
 
-def _by_play(required: BehaviourRequirement, case: Case, broken: Sequence[tuple[int, str] | None]) -> Decided:
+def _by_play(
+    required: BehaviourRequirement, case: Case, breaches: Sequence[tuple[int, str] | None]
+) -> Decided:
     """Return whether any episode breaks a requirement, and what share of episodes can."""
-    n, failing = len(broken), [i for i, found in enumerate(broken) if found is not None]
+    n, failing = len(breaches), [i for i, breach in enumerate(breaches) if breach is not None]
     how = f"by play at {required.sure:g} % confidence"
     if not failing:
         share = at_most(unseen_share(n, required.sure / 100))
@@ -187,11 +189,11 @@ def _by_play(required: BehaviourRequirement, case: Case, broken: Sequence[tuple[
             f"confidence it is broken in at most {share} of all episodes"
         )
         return decided(required.text, True, why, how)
-    first = failing[0]
-    found = broken[first]
-    assert found is not None
-    step, more = found
-    seed, episode = int(case.played_seeds[first]), _played(case)[first]
+    first_failing = failing[0]
+    breach = breaches[first_failing]
+    assert breach is not None
+    step, note = breach
+    seed, episode = int(case.played_seeds[first_failing]), _played(case)[first_failing]
     point = episode.true_points[step]
     features = case.ruleset.observed_features
     witness = {feature.name: float(value) for feature, value in zip(features, point, strict=True)}
@@ -199,7 +201,7 @@ def _by_play(required: BehaviourRequirement, case: Case, broken: Sequence[tuple[
     tested = (*case.ruleset.tested, *(() if required.reaches is None else required.reaches.tested))
     why = (
         f"by play: broken in {part(len(failing), n, 'episode')} from test seeds, first with seed {seed:,} at "
-        f"step {step:,}{more} ({vector_in_words(rounded, features, tested)})"
+        f"step {step:,}{note} ({vector_in_words(rounded, features, tested)})"
     )
     data = {"episodes": n, "broken": len(failing), "seed": seed, "step": step}
     return not_met(required.text, why, how, witness, data)
@@ -210,63 +212,63 @@ def _returns(required: BehaviourRequirement, relation: str, wanted: float, case:
     task = case.task
     assert task is not None
     seeds = None if "table" in case.grounds else case.played_seeds
-    found = evaluate(case.ruleset, task, task.best_method, threads=1, seeds=seeds)
-    if found.method == "exact":
-        met = not found.failed and compares(found.performance, relation, wanted)
-        failed = ": a state without a rule can be met" if found.failed else ""
-        why = f"by the model: the mean return is exactly {number(found.performance)}{failed}"
+    evaluation = evaluate(case.ruleset, task, task.best_method, threads=1, seeds=seeds)
+    if evaluation.method == "exact":
+        met = not evaluation.failed and compares(evaluation.performance, relation, wanted)
+        failed = ": a state without a rule can be met" if evaluation.failed else ""
+        why = f"by the model: the mean return is exactly {number(evaluation.performance)}{failed}"
         return decided(required.text, met, why, BY_MODEL)
     how, below = f"by play at {required.sure:g} % confidence", relation[0] == ">"
-    if found.failed:
-        why = f"by play: a state without a rule was reached from {found.episodes:,} test seeds"
+    if evaluation.failed:
+        why = f"by play: a state without a rule was reached from {evaluation.episodes:,} test seeds"
         return decided(required.text, False, why, how)
     bound = one_sided_bound(
-        found, required.sure / 100, case.environment.least_return if below else None, below
+        evaluation, required.sure / 100, case.environment.least_return if below else None, below
     )
     met = bound is not None and compares(bound, relation, wanted)
-    why = f"by play: {_bound_in_words(found, required.sure, bound, below)}"
-    if not met and compares(found.performance, relation, wanted):
+    why = f"by play: {_bound_in_words(evaluation, required.sure, bound, below)}"
+    if not met and compares(evaluation.performance, relation, wanted):
         why += ": not sure enough (--episodes plays more)"
     return decided(required.text, met, why, how)
 
 
-def _bound_in_words(found: Evaluation, sure: float, bound: float | None, below: bool) -> str:
+def _bound_in_words(evaluation: Evaluation, sure: float, bound: float | None, below: bool) -> str:
     """Return what was played, and what it says of the mean return."""
     side, beyond = ("least", "less") if below else ("most", "more")
-    mean, told = in_units(found.performance), f"at {sure:g} % confidence"
-    if found.least != found.most:
+    mean, confidence = in_units(evaluation.performance), f"at {sure:g} % confidence"
+    episodes = f"{plural(evaluation.episodes, 'episode')} from test seeds"
+    if evaluation.least != evaluation.most:
         return (
-            f"the mean return over {plural(found.episodes, 'episode')} from test seeds is {mean}, and {told} "
-            f"it is at {side} {in_units(bound, found.performance)}"
+            f"the mean return over {episodes} is {mean}, and {confidence} it is at {side} "
+            f"{in_units(bound, evaluation.performance)}"
         )
-    share = at_most(unseen_share(found.episodes, sure / 100))
-    known = f"all {plural(found.episodes, 'episode')} from test seeds got {mean}; {told} at most {share} of "
+    share = at_most(unseen_share(evaluation.episodes, sure / 100))
+    finding = f"all {episodes} got {mean}; {confidence} at most {share} of "
     if bound is None:
         missing = " (--task-set floor=NUMBER gives it)" if below else ""
-        return f"{known}all episodes get {beyond}, and how much is not known{missing}"
-    return (
-        f"{known}all episodes get less, and the mean return is at least {in_units(bound, found.performance)}"
-    )
+        return f"{finding}all episodes get {beyond}, and how much is not known{missing}"
+    least = in_units(bound, evaluation.performance)
+    return f"{finding}all episodes get less, and the mean return is at least {least}"
 
 
-def one_sided_bound(found: Evaluation, sure: float, least: float | None, below: bool) -> float | None:
+def one_sided_bound(evaluation: Evaluation, sure: float, least: float | None, below: bool) -> float | None:
     """Return a bound of the mean return, below or above, at a confidence.
 
     It is Student's t, and below never better than if the share of episodes that play can miss got the least
     return. None where all returns are equal and no such limit is known.
 
     Args:
-        found: what was played.
+        evaluation: what was played.
         sure: the confidence, from 0 to 1.
         least: a number below every return; None where it is not known.
         below: whether a bound below is wanted.
     """
-    assert found.returns is not None
-    mean, far = float(found.returns.mean()), t_margin(found.returns, sure)
+    assert evaluation.returns is not None
+    mean, margin = float(evaluation.returns.mean()), t_margin(evaluation.returns, sure)
     if least is None:
-        return None if found.least == found.most else mean - far if below else mean + far
-    missed = unseen_share(len(found.returns), sure)
-    return min(mean - far if found.least != found.most else mean, mean - missed * (mean - least))
+        return None if evaluation.least == evaluation.most else mean - margin if below else mean + margin
+    missed = unseen_share(len(evaluation.returns), sure)
+    return min(mean - margin if evaluation.least != evaluation.most else mean, mean - missed * (mean - least))
 
 
 def _reached_in_model(required: BehaviourRequirement, model: Model) -> Decided:
@@ -274,20 +276,20 @@ def _reached_in_model(required: BehaviourRequirement, model: Model) -> Decided:
     assert required.reaches is not None
     task, reach = model.task, model.reach
     inside: Mask = np.asarray(required.reaches.matches(task.state_features.astype(np.float64)).any(axis=1))
-    acts = np.flatnonzero(model.table >= 0)
+    acting = np.flatnonzero(model.table >= 0)
     outcomes = np.zeros(model.next_state.shape, dtype=np.bool_)
-    outcomes[acts] = inside[task.next_state[task.decision_states[acts], model.table[acts]]]
-    here, next_door = inside[task.decision_states], np.asarray(outcomes.any(axis=1))
-    nearest, beside = reach.nearest(here), reach.nearest(next_door)
-    if nearest < 0 or (beside >= 0 and reach.distance[beside] + 1 < reach.distance[nearest]):
-        nearest = beside
+    outcomes[acting] = inside[task.next_state[task.decision_states[acting], model.table[acting]]]
+    in_region, one_step_away = inside[task.decision_states], np.asarray(outcomes.any(axis=1))
+    nearest, nearest_entry = reach.nearest(in_region), reach.nearest(one_step_away)
+    if nearest < 0 or (nearest_entry >= 0 and reach.distance[nearest_entry] + 1 < reach.distance[nearest]):
+        nearest = nearest_entry
     if nearest < 0:
         visited = part(int(reach.reached.sum()), model.size, "decision state")
         why = f"by the model: none of the states that can be reached ({visited}, and endings) meets it"
         return decided(required.text, True, why, BY_MODEL)
     path = reach.path(nearest)
     vector, entering = model.scope.vector(nearest), ""
-    if not here[nearest]:
+    if not in_region[nearest]:
         vector, _, entering = model.entered(nearest, outcomes[nearest])
     why = f"by the model: it can be reached: {model.way(path)}{entering}"
     data = {"path": model.path(path), "entered": vector}
@@ -299,14 +301,14 @@ def _switches_in_model(required: BehaviourRequirement, model: Model) -> Decided:
     assert required.switches is not None
     most, steps = required.switches
     source, target = model.edges
-    both = model.reach.reached[source] & (model.table[target] >= 0)
-    source, target = source[both], target[both]
+    possible = model.reach.reached[source] & (model.table[target] >= 0)
+    source, target = source[possible], target[possible]
     change = (model.table[source] != model.table[target]).astype(np.int64)
     counts, length = np.zeros(model.size, dtype=np.int64), 0
     while length < min(steps, model.task.t_max) and counts.max() <= most:
-        after = np.zeros_like(counts)
-        np.maximum.at(after, source, change + counts[target])
-        counts, length = after, length + 1
+        next_counts = np.zeros_like(counts)
+        np.maximum.at(next_counts, source, change + counts[target])
+        counts, length = next_counts, length + 1
     worst = int(counts.argmax())
     if counts[worst] <= most:
         why = f"by the model: at most {int(counts[worst])} in any {steps:,} steps that can be taken"

@@ -27,21 +27,21 @@ def dead_at(scope: Scope) -> tuple[Beaten, Mask]:
     alive = np.asarray(scope.matching.any(axis=0) if ruleset.votes else scope.counts > 0)
     dead = {}
     for r in np.flatnonzero(~alive).tolist():
-        own = np.flatnonzero(scope.matching[:, r])
-        dead[r] = beating_set(ruleset.beats(r, scope.matching[own], scope.points[own]))
+        matched = np.flatnonzero(scope.matching[:, r])
+        dead[r] = beating_set(ruleset.beats(r, scope.matching[matched], scope.points[matched]))
     return dead, alive
 
 
 def beating_set(beaten: Mask) -> tuple[int, ...]:
     """Return a few rules (columns) of which one beats at every point (row); none can be left out."""
-    left, chosen = beaten.any(axis=1), []
-    while left.any():
-        chosen.append(int(beaten[left].sum(axis=0).argmax()))
-        left &= ~beaten[:, chosen[-1]]
+    remaining, chosen = beaten.any(axis=1), []
+    while remaining.any():
+        chosen.append(int(beaten[remaining].sum(axis=0).argmax()))
+        remaining &= ~beaten[:, chosen[-1]]
     for q in list(chosen):
-        others = [c for c in chosen if c != q]
-        if (beaten[:, others].any(axis=1) == beaten.any(axis=1)).all():
-            chosen = others
+        fewer = [c for c in chosen if c != q]
+        if (beaten[:, fewer].any(axis=1) == beaten.any(axis=1)).all():
+            chosen = fewer
     return tuple(sorted(chosen))
 
 
@@ -57,21 +57,21 @@ def dead_everywhere(ruleset: RuleSet, budget: int) -> tuple[Beaten, Mask]:
         return dead, np.array([reach.decides is True for reach in reaches])
     if ruleset.scoring is None or ruleset.votes:
         return {}, np.ones(len(ruleset), dtype=np.bool_)
-    parts, origins = ruleset.unwrapped()
-    bounds = parts.bounds.astype(np.float64)
+    unwrapped, origins = ruleset.unwrapped()
+    bounds = unwrapped.bounds.astype(np.float64)
     low, high = bounds[..., 0], bounds[..., 1]
-    whole = np.array([feature.is_integer for feature in ruleset.features])
+    are_integer = np.array([feature.is_integer for feature in ruleset.features])
     middle = np.clip(low / 2 + high / 2, low, high)  # halves of the smallest numbers are 0
-    tried = np.concatenate([np.where(whole, np.floor(middle), middle), low, high])
+    points = np.concatenate([np.where(are_integer, np.floor(middle), middle), low, high])
     alive = np.zeros(len(ruleset), dtype=np.bool_)
-    alive[np.unique(ruleset.choose(tried)[1])] = True
+    alive[np.unique(ruleset.choose(points)[1])] = True
     beaten: Beaten = {}
     for r in np.flatnonzero(~alive).tolist():
         above: set[int] = set()
-        for part in np.flatnonzero(origins == r).tolist():
-            around = ((low <= low[part]) & (high >= high[part])).all(axis=1)
-            others = (q for q in origins[around].tolist() if q != r)
-            above.add(next((q for q in others if always_above(ruleset.scoring, q, r, bounds[part])), r))
+        for piece in np.flatnonzero(origins == r).tolist():
+            around = ((low <= low[piece]) & (high >= high[piece])).all(axis=1)
+            rivals = (q for q in origins[around].tolist() if q != r)
+            above.add(next((q for q in rivals if always_above(ruleset.scoring, q, r, bounds[piece])), r))
         if r not in above:
             beaten[r] = tuple(sorted(above))
     return beaten, alive

@@ -30,20 +30,20 @@ def constraint_kept(constraint: Constraint, case: Case) -> Decided:
             "are too many to look at. 'ifthen prune --list' makes them a list where that is possible"
         )
         return decided(constraint.text, None, why, "")
-    found = breach(ruleset, constraint, case.budget)
-    if found.equal is None:
-        rest = by_rounding(found.unsure) or "the search gave up"
-        return decided(constraint.text, None, f"not known: no breach was found, but {rest}", "")
-    if found.equal:
+    result = breach(ruleset, constraint, case.budget)
+    if result.equal is None:
+        reason = by_rounding(result.unsure) or "the search gave up"
+        return decided(constraint.text, None, f"not known: no breach was found, but {reason}", "")
+    if result.equal:
         disturbed = in_words(getattr(case.task, "disturbances", {}))
-        kept = _kept(constraint, "reading" if disturbed else "observation")
-        why = f"proved{_proof(ruleset, constraint)}: {kept}"
+        kept_words = _kept(constraint, "reading" if disturbed else "observation")
+        why = f"proved{_proof(ruleset, constraint)}: {kept_words}"
         why += f"; with {disturbed}, readings differ from the true state" if disturbed else ""
         if asks_for_nothing(constraint):
             why = "proved: no observation meets the condition, so that nothing is asked for"
         return decided(constraint.text, True, why, PROVED)
-    assert found.witness is not None
-    return _broken(constraint, case.ruleset, found.witness, "", {})
+    assert result.witness is not None
+    return _broken(constraint, case.ruleset, result.witness, "", {})
 
 
 def _proof(ruleset: RuleSet, constraint: Constraint) -> str:
@@ -59,8 +59,8 @@ def _proof(ruleset: RuleSet, constraint: Constraint) -> str:
 def _at_points(constraint: Constraint, scope: Scope) -> Decided:
     """Decide it at every point of a scope."""
     inside = constraint.where.matches(scope.points).any(axis=1)
-    done = scope.actions == constraint.action
-    broken = np.flatnonzero(inside & (done if constraint.never else ~done))
+    obeys = scope.actions == constraint.action
+    broken = np.flatnonzero(inside & (obeys if constraint.never else ~obeys))
     unit = scope.unit
     if not len(broken):
         some = f"{int(inside.sum()):,} of these" if inside.any() else "none of these"
@@ -76,8 +76,8 @@ def _kept(constraint: Constraint, unit: str) -> str:
     action, boxes = constraint.where.action_names[constraint.action], len(constraint.where)
     words = " or ".join(filter(None, map(constraint.where.condition_in_words, range(min(boxes, 3)))))
     words += " or …" if boxes > 3 else ""
-    which = f"{'no' if constraint.never else 'every'} {unit}{f' with {words}' if words else ''}"
-    return f"{which} gets {action}"
+    subject = f"{'no' if constraint.never else 'every'} {unit}{f' with {words}' if words else ''}"
+    return f"{subject} gets {action}"
 
 
 def _broken(
@@ -87,11 +87,11 @@ def _broken(
     witness = values_by_name(ruleset.observed_features, point)
     actions, deciders = ruleset.choose([list(point)])
     rule = int(deciders[0])
-    told = f"rule {rule + 1} ({ruleset.rule_in_words(rule)}) decides"
+    decider_words = f"rule {rule + 1} ({ruleset.rule_in_words(rule)}) decides"
     if ruleset.votes and rule >= 0:
-        told = f"{ruleset.action_names[int(actions[0])]} wins the vote"
+        decider_words = f"{ruleset.action_names[int(actions[0])]} wins the vote"
     if rule < 0:
-        told = "no rule matches, which is not " + constraint.where.action_names[constraint.action]
+        decider_words = "no rule matches, which is not " + constraint.where.action_names[constraint.action]
     shown = vector_in_words(witness, ruleset.observed_features, (*ruleset.tested, *constraint.where.tested))
-    why = f"broken{how}: at {shown} {told}"
+    why = f"broken{how}: at {shown} {decider_words}"
     return not_met(constraint.text, why, PROVED, witness, data, () if rule < 0 else (rule,))

@@ -27,33 +27,35 @@ def complete(case: Case) -> Result:
     """No state is without a rule."""
     # Observations that no rule matches are looked for by reasoning about boxes.
     ruleset = case.ruleset
-    found = coverage(ruleset.bounds, ruleset.features, budget=case.budget, limit=GAPS)
-    undecided = share_in_words(1 - found.decided_share)
-    rest = f"; the search gave up with {undecided} of the space not looked at" if found.gave_up else ""
-    rest = f"; {by_rounding(found.unsure)}" if found.unsure else rest
-    if not found.holes:
-        why = f"no observation without a rule was found{rest}" if rest else "every observation has a rule"
-        return Result(found.complete, why)
-    whole = all(feature.is_integer for feature in ruleset.features)
-    size = math.prod(feature.width for feature in ruleset.features) if whole else 0
-    counted = 0 < size <= COUNTABLE and not found.gave_up
-    amount = round(found.uncovered_share * size) if counted else found.uncovered_share
+    cover = coverage(ruleset.bounds, ruleset.features, budget=case.budget, limit=GAPS)
+    undecided = share_in_words(1 - cover.decided_share)
+    caveat = f"; the search gave up with {undecided} of the space not looked at" if cover.gave_up else ""
+    caveat = f"; {by_rounding(cover.unsure)}" if cover.unsure else caveat
+    if not cover.holes:
+        why = f"no observation without a rule was found{caveat}" if caveat else "every observation has a rule"
+        return Result(cover.complete, why)
+    are_integer = all(feature.is_integer for feature in ruleset.features)
+    size = math.prod(feature.width for feature in ruleset.features) if are_integer else 0
+    counted = 0 < size <= COUNTABLE and not cover.gave_up
+    amount = round(cover.uncovered_share * size) if counted else cover.uncovered_share
     gaps: list[dict[str, Any]] = []
-    for hole in found.holes:
+    for hole in cover.holes:
         witness = values_by_name(ruleset.observed_features, hole.witness)
         gaps.append(
             {"box": box_in_words(hole.box, ruleset.features), "witness": witness, "share": hole.share}
         )
     total = size if counted else 1.0
-    data = {"amount": amount, "total": total, "decided_share": found.decided_share, "holes": gaps}
+    data = {"amount": amount, "total": total, "decided_share": cover.decided_share, "holes": gaps}
     about = "about " if ruleset.terms else ""  # its share is estimated
-    some = (
+    amount_words = (
         plural(int(amount), "feature vector") if counted else f"{about}{share_in_words(amount)} of the space"
     )
     if not amount:
-        some = "a part too small to measure" if ruleset.terms else "an edge of the space without volume"
-    has = "have" if counted and amount != 1 else "has"
-    why = f"{'at least ' if found.gave_up else ''}{some} {has} no rule{rest}"
+        amount_words = (
+            "a part too small to measure" if ruleset.terms else "an edge of the space without volume"
+        )
+    verb = "have" if counted and amount != 1 else "has"
+    why = f"{'at least ' if cover.gave_up else ''}{amount_words} {verb} no rule{caveat}"
     return Result(False, why, (_finding(ruleset, data, len(gaps)),))
 
 
@@ -62,8 +64,8 @@ def complete_in_task(case: Case) -> Result:
     model = case.model
     scope, missing = model.scope, np.flatnonzero(model.scope.deciders < 0)
     if not len(missing):
-        each = "every one of " if len(scope) > 1 else ""
-        return Result(True, f"{each}{scope.words} has a rule")
+        every_one = "every one of " if len(scope) > 1 else ""
+        return Result(True, f"{every_one}{scope.words} has a rule")
     some = f"{len(missing):,} of {scope.words}" if len(scope) > 1 else scope.words
     holes, count = _gaps(scope, missing)
     nearest = model.reach.nearest(scope.deciders < 0)
@@ -83,12 +85,12 @@ def complete_in_task(case: Case) -> Result:
 
 def _met(model: Model, path: list[int], missing: int) -> str:
     """Return whether an episode can meet a state without a rule, given a shortest path to one."""
-    one = "it" if missing == 1 else "one of them"
+    target = "it" if missing == 1 else "one of them"
     if not path:
-        return f"; no episode can meet {one}"
+        return f"; no episode can meet {target}"
     if len(path) == 1:
-        return f"; an episode can begin in {one}"
-    return f"; the policy can meet {one} from ({model.state(path[0])})"
+        return f"; an episode can begin in {target}"
+    return f"; the policy can meet {target} from ({model.state(path[0])})"
 
 
 def _finding(ruleset: RuleSet, data: dict[str, Any], count: int, way: str = "") -> Finding:
@@ -113,7 +115,7 @@ def _gaps(scope: Scope, missing: Ints) -> tuple[list[dict[str, Any]], int]:
     A state counts in the first box that holds it.
     """
     gaps: list[dict[str, Any]] = []
-    left, count, ruleset = missing, 0, scope.ruleset
+    remaining, count, ruleset = missing, 0, scope.ruleset
     values = ruleset.with_terms(scope.points[missing])
     bounds, points = (
         ruleset.unwrapped()[0].bounds.astype(np.float64),
@@ -121,12 +123,12 @@ def _gaps(scope: Scope, missing: Ints) -> tuple[list[dict[str, Any]], int]:
     )
     space = RankSpace(ruleset.features, np.concatenate([bounds, points]))
     rules, ranks = space.ranks(bounds), space.ranks(points)
-    while len(left):
+    while len(remaining):
         box = ranks[0].copy()
         widen(rules, space.whole(), box)
         inside = ((box[:, 0] <= ranks[..., 0]) & (ranks[..., 0] <= box[:, 1])).all(axis=1)
         words = box_in_words(space.box(box), ruleset.features)
-        gap = {"box": words, "witness": scope.vector(int(left[0])), "states": int(inside.sum())}
+        gap = {"box": words, "witness": scope.vector(int(remaining[0])), "states": int(inside.sum())}
         gaps += [gap] if len(gaps) < GAPS else []
-        left, ranks, count = left[~inside], ranks[~inside], count + 1
+        remaining, ranks, count = remaining[~inside], ranks[~inside], count + 1
     return gaps, count

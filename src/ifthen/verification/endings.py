@@ -42,18 +42,18 @@ def goal_reachable(case: Case) -> Result:
         some = f"cannot be reached from {all_of(len(starts), 'initial state', 'any of')}"
     why = f"the goal (an ending with reward {number(model.goal)}) {some}"
     stuck = np.flatnonzero(~can)
-    found = _unreachable(model, stuck, lost) if len(stuck) else ()
-    return Result(not len(lost), why, found + loops(model))
+    unreachable = _unreachable(model, stuck, lost) if len(stuck) else ()
+    return Result(not len(lost), why, unreachable + loops(model))
 
 
 def _unreachable(model: Model, stuck: Ints, lost: NDArray[np.int32]) -> tuple[Finding, ...]:
     """Return the states from which the goal cannot be reached, and a shortest path to one."""
     can, reached = model.can_reach_goal, stuck[model.reach.reached[stuck]]
     path = model.reach.path(model.reach.nearest(~can)) if len(reached) else [int(stuck[0])]
-    how = f" A shortest path there: {model.way(path)}." if len(path) > 1 else ""
+    path_words = f" A shortest path there: {model.way(path)}." if len(path) > 1 else ""
     text = (
         f"From {part(len(stuck), len(can), 'decision state')} the policy cannot reach the goal"
-        f"{model.visited_in_words(stuck)}: {model.some(reached if len(reached) else stuck)}.{how}"
+        f"{model.visited_in_words(stuck)}: {model.some(reached if len(reached) else stuck)}.{path_words}"
     )
     data = {
         "states": model.numbers(stuck),
@@ -85,33 +85,33 @@ def goal_probability(case: Case) -> Result:
     chance = np.where(model.certain, 1.0, chances)[starts]
     worst, doubtful = int(starts[chance.argmin()]), starts[~model.certain[starts]]
     least = float(chance.min())
-    where = f"the initial state ({model.state(worst)})" + (", the worst" if len(starts) > 1 else "")
+    worst_words = f"the initial state ({model.state(worst)})" + (", the worst" if len(starts) > 1 else "")
     average = f"; {number(float(chance.mean()))} on average" if len(starts) > 1 else ""
-    why = f"the goal is reached with probability {number(least)} from {where}"
-    others = doubtful[safe_states(model.task, model.goal, None, is_certain=True)[doubtful]]
+    why = f"the goal is reached with probability {number(least)} from {worst_words}"
+    certain_elsewhere = doubtful[safe_states(model.task, model.goal, None, is_certain=True)[doubtful]]
     data = {
         "worst": least,
         "mean": float(chance.mean()),
         "initial_states": model.numbers(starts),
         "probabilities": chance.tolist(),
-        "other_policy_is_certain_from": model.numbers(others),
+        "other_policy_is_certain_from": model.numbers(certain_elsewhere),
     }
-    text = f"{sentence(why)}{average}.{_other_policies(doubtful, others)}"
-    finding = model.finding("goal-probability", text, worst, data, len(others) > 0)
+    text = f"{sentence(why)}{average}.{_other_policies(doubtful, certain_elsewhere)}"
+    finding = model.finding("goal-probability", text, worst, data, len(certain_elsewhere) > 0)
     return Result(least, why, (replace(finding, about=("goal-probability", "goal-certain")),))
 
 
-def _other_policies(doubtful: NDArray[np.int32], others: NDArray[np.int32]) -> str:
+def _other_policies(doubtful: NDArray[np.int32], certain_elsewhere: NDArray[np.int32]) -> str:
     """Return from how many of the doubtful initial states another policy is certain to reach the goal."""
     if not len(doubtful):
         return ""
-    if not len(others):
+    if not len(certain_elsewhere):
         return " No policy is certain to reach it where this one is not."
     if len(doubtful) == 1:
         return " From there another policy is certain to reach it."
-    some = "all" if len(others) == len(doubtful) else f"{len(others):,}"
-    here = f" From {len(doubtful):,} initial states this policy is not certain to reach it"
-    return f"{here}; from {some} of these another policy is."
+    some = "all" if len(certain_elsewhere) == len(doubtful) else f"{len(certain_elsewhere):,}"
+    opening = f" From {len(doubtful):,} initial states this policy is not certain to reach it"
+    return f"{opening}; from {some} of these another policy is."
 
 
 def loops(model: Model) -> tuple[Finding, ...]:
@@ -120,31 +120,31 @@ def loops(model: Model) -> tuple[Finding, ...]:
     if not classes:
         return ()
     classes.sort(key=lambda states: (not reached[states[0]], -len(states), int(states[0])))
-    met = sum(bool(reached[states[0]]) for states in classes)
-    found = [_loop(model, states) for states in classes[:LOOPS]]
-    visited = "" if met == len(classes) else f", {met:,} of which can be visited"
+    n_visited = sum(bool(reached[states[0]]) for states in classes)
+    described = [_loop(model, states) for states in classes[:LOOPS]]
+    visited = "" if n_visited == len(classes) else f", {n_visited:,} of which can be visited"
     text = (
         f"The policy can go round for ever, without any ending, in {plural(len(classes), 'set')} of states"
-        f"{visited}: {some_of([text for _, text in found], len(classes))}."
+        f"{visited}: {some_of([text for _, text in described], len(classes))}."
     )
-    data = {"count": len(classes), "visited": met, "loops": [loop for loop, _ in found]}
-    witness = found[0][0]["witness"]
-    return (Finding("loop", severity(met > 0), text, witness=witness, data=data),)
+    data = {"count": len(classes), "visited": n_visited, "loops": [loop for loop, _ in described]}
+    witness = described[0][0]["witness"]
+    return (Finding("loop", severity(n_visited > 0), text, witness=witness, data=data),)
 
 
 def _loop(model: Model, states: Ints) -> tuple[dict[str, Any], str]:
     """Return a set of states that is never left as plain data, and in words."""
-    entry = int(states[model.reach.distance[states].argmin()])
-    path, cycle = model.reach.path(entry), model.cycle(entry)
-    begins = f" ({plural(len(path) - 1, 'step')} from an initial state)" if len(path) > 1 else ""
+    entry_state = int(states[model.reach.distance[states].argmin()])
+    path, cycle = model.reach.path(entry_state), model.cycle(entry_state)
+    distance_words = f" ({plural(len(path) - 1, 'step')} from an initial state)" if len(path) > 1 else ""
     data = {
         "states": model.numbers(states),
-        "visited": bool(model.reach.reached[entry]),
-        "witness": model.scope.vector(entry),
+        "visited": bool(model.reach.reached[entry_state]),
+        "witness": model.scope.vector(entry_state),
         "cycle": model.path(cycle),
         "path": model.path(path),
     }
-    return data, f"{model.way(cycle)}{begins}"
+    return data, f"{model.way(cycle)}{distance_words}"
 
 
 def unvisited(case: Case) -> tuple[Finding, ...]:
@@ -189,31 +189,35 @@ def safe(case: Case) -> Result:
     harms, starts = harms_of(model), model.starts
     if not harms:
         return Result(None, NOTHING)
-    findings, met = [], []
+    findings, harm_words = [], []
     for harm in harms:
         can = model.backward(np.asarray(harm.outcomes.any(axis=1)))
         unsafe = starts[can[starts]]
         if len(unsafe):
             findings.append(_harm(model, harm, can, unsafe))
             some = part(len(unsafe), len(starts), "initial state")
-            met.append(f"a {harm.name} ({harm.meaning}) can be met from {some}")
-    if met:
-        return Result(False, "; ".join(met), tuple(findings))
+            harm_words.append(f"a {harm.name} ({harm.meaning}) can be met from {some}")
+    if harm_words:
+        return Result(False, "; ".join(harm_words), tuple(findings))
     none = " and ".join(f"no {harm.name} ({harm.meaning})" for harm in harms)
     return Result(True, f"{none} can be met from {all_of(len(starts), 'initial state', 'any of')}")
 
 
 def harms_of(model: Model) -> list[Harm]:
     """Return the kinds of harm that are possible in a task, under any policy."""
-    after, reward = model.task.dynamics.next_state, model.task.dynamics.reward
-    bad = (after < 0) & (reward != model.goal)
+    next_state, reward = model.task.dynamics.next_state, model.task.dynamics.reward
+    bad_endings = (next_state < 0) & (reward != model.goal)
     harms = []
-    if model.goal is not None and bad.any():
+    if model.goal is not None and bad_endings.any():
         meaning = f"an ending with a reward below {number(model.goal)}"
         harms.append(Harm("bad-ending", "bad ending", meaning, model.bad_outcomes))
-    if model.costly is not None and model.ordinary is not None and ((reward == model.costly) & ~bad).any():
-        most = f"most steps have {number(model.ordinary)}"
-        meaning = f"reward {number(model.costly)}, the lowest of the task, where {most}"
+    if (
+        model.costly is not None
+        and model.ordinary is not None
+        and ((reward == model.costly) & ~bad_endings).any()
+    ):
+        usual_reward = f"most steps have {number(model.ordinary)}"
+        meaning = f"reward {number(model.costly)}, the lowest of the task, where {usual_reward}"
         harms.append(Harm("costly-step", "costly step", meaning, model.costly_outcomes))
     return harms
 
@@ -261,5 +265,5 @@ def _avoidable(model: Model, unsafe: NDArray[np.int32]) -> tuple[NDArray[np.int3
     if len(unsafe) == 1:
         return avoidable, f" From there another policy is {better}."
     some = "all" if len(avoidable) == len(unsafe) else f"{len(avoidable):,}"
-    whence = f"{some} of the {len(unsafe):,} initial states from which one can be met"
-    return avoidable, f" From {whence} another policy is {better}."
+    from_where = f"{some} of the {len(unsafe):,} initial states from which one can be met"
+    return avoidable, f" From {from_where} another policy is {better}."

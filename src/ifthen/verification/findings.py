@@ -90,8 +90,8 @@ def not_met(
     text: str, why: str, how: str, witness: Vector, data: Mapping[str, Any], rules: tuple[int, ...] = ()
 ) -> Decided:
     """Return a requirement that is not met, with a point at which that can be seen; see `Finding`."""
-    told, all_data = f"{text}: {why}.", {"requirement": text, **data}
-    finding = Finding("requirement", "problem", told, rules, witness, all_data, ("requirement",))
+    message, all_data = f"{text}: {why}.", {"requirement": text, **data}
+    finding = Finding("requirement", "problem", message, rules, witness, all_data, ("requirement",))
     return Decided(Requirement(text, False, why, how), (finding,))
 
 
@@ -114,14 +114,14 @@ def some_of(texts: Sequence[str], total: int | None = None, joint: str = "; ") -
     return joint.join([*shown, f"and {more:,} more"] if more > 0 else shown)
 
 
-def part(number: int, total: int, what: str) -> str:
+def part(number: int, total: int, noun: str) -> str:
     """Return "3 of 53 states", "all 53 states", or "the only state"."""
-    return all_of(total, what) if number == total else f"{number:,} of {plural(total, what)}"
+    return all_of(total, noun) if number == total else f"{number:,} of {plural(total, noun)}"
 
 
-def all_of(total: int, what: str, words: str = "all") -> str:
+def all_of(total: int, noun: str, words: str = "all") -> str:
     """Return "all 3 rules", with other words "any of 3 rules", or "the only rule"."""
-    return f"{words} {plural(total, what)}" if total > 1 else f"the only {what}"
+    return f"{words} {plural(total, noun)}" if total > 1 else f"the only {noun}"
 
 
 def share_in_words(share: float) -> str:

@@ -129,12 +129,12 @@ class Model:
     def forward(self, states: NDArray[np.integer]) -> Reach:
         """Return the states that can be reached from states given by number."""
         source, target = self.edges
-        distance, before = _distances(self.size, source, target, states), np.full(self.size, -1)
+        distance, predecessor = _distances(self.size, source, target, states), np.full(self.size, -1)
         on_way = distance[target] == distance[source] + 1
         # Edges are in order, so that the first state that leads on is taken.
-        after, first = np.unique(target[on_way], return_index=True)
-        before[after] = np.where(distance[after] > 0, source[on_way][first], -1)
-        return Reach(distance, before)
+        targets, first_edges = np.unique(target[on_way], return_index=True)
+        predecessor[targets] = np.where(distance[targets] > 0, source[on_way][first_edges], -1)
+        return Reach(distance, predecessor)
 
     def backward(self, wanted: Mask) -> Mask:
         """Return the states from which a wanted one can be reached, the wanted ones included."""
@@ -154,23 +154,23 @@ class Model:
         chance, inside = np.zeros(self.size), np.flatnonzero(possible)
         if not len(inside):
             return chance
-        number = np.full(self.size + 2, -1)  # the last two are what −1 and −2 point to
-        number[inside] = np.arange(len(inside))
-        after = np.where(outcomes[inside], -1, number[self.next_state[inside]])
-        row, outcome = np.nonzero(after >= 0)
-        wanted = outcomes[inside] @ self.probability
-        other = (~outcomes[inside] & (after < 0)) @ self.probability
+        row_of = np.full(self.size + 2, -1)  # the last two are what −1 and −2 point to
+        row_of[inside] = np.arange(len(inside))
+        next_row = np.where(outcomes[inside], -1, row_of[self.next_state[inside]])
+        row, outcome = np.nonzero(next_row >= 0)
+        wanted_chance = outcomes[inside] @ self.probability
+        other_chance = (~outcomes[inside] & (next_row < 0)) @ self.probability
         shape = (len(inside), len(inside))
-        entries = (self.probability[outcome], (row, after[row, outcome]))
+        entries = (self.probability[outcome], (row, next_row[row, outcome]))
         solved = None
         if len(inside) > MOST_ELIMINATED:
-            others = eye_array(*shape, format="csc") - csc_array(entries, shape=shape)
+            system = eye_array(*shape, format="csc") - csc_array(entries, shape=shape)
             with warnings.catch_warnings(action="ignore"):  # not finite where rounding makes P seem closed
-                solved = np.atleast_1d(spsolve(others, wanted))
+                solved = np.atleast_1d(spsolve(system, wanted_chance))
         if solved is None or not np.isfinite(solved).all():
             steps = np.zeros(shape)
             np.add.at(steps, entries[1], entries[0])
-            solved = ending_chances(steps, wanted, other)
+            solved = ending_chances(steps, wanted_chance, other_chance)
         chance[inside] = np.clip(solved, 0.0, 1.0)
         return chance
 
@@ -199,12 +199,12 @@ class Model:
 
     def visited_in_words(self, states: Ints) -> str:
         """Return how many of some states are visited; nothing where the policy can visit them all."""
-        met = int(self.reach.reached[states].sum())
-        if met == len(states):
+        n_visited = int(self.reach.reached[states].sum())
+        if n_visited == len(states):
             return ""
         if len(states) == 1:
             return ", which cannot be visited"
-        return f", {met:,} of these can be visited" if met else ", none of these can be visited"
+        return f", {n_visited:,} of these can be visited" if n_visited else ", none of these can be visited"
 
     def path(self, states: list[int]) -> list[dict[str, Any]]:
         """Return a path as plain data: the vector of each state, and the action taken in it."""
@@ -226,8 +226,8 @@ class Model:
         places = [cell or vector for cell, vector in zip(cells, vectors, strict=True)]
         places[0] = self.state(states[0])
         steps = [f"({place}) {self.action(s) or 'no rule'}" for place, s in zip(places, states, strict=True)]
-        for i, after in enumerate(states[1:]):
-            if self.slips(states[i], self.next_state[states[i]] == after):
+        for i, next_state in enumerate(states[1:]):
+            if self.slips(states[i], self.next_state[states[i]] == next_state):
                 steps[i] += ", slipping"
         if len(steps) > 8:
             steps = [*steps[:4], f"… {len(steps) - 7} more …", *steps[-3:]]
@@ -252,15 +252,15 @@ class Model:
         Returns:
             Its vector, whether it is entered by a slip, and how it is entered, in words.
         """
-        here, likelihoods = int(self.task.decision_states[s]), self.likelihoods(s)
+        state, likelihoods = int(self.task.decision_states[s]), self.likelihoods(s)
         k = int(np.where(outcomes, likelihoods, -1.0).argmax())
-        after, slip = int(self.task.next_state[here, self.table[s], k]), self.slips(s, outcomes)
-        vector = values_by_name(self.task.features, self.task.state_features[after].tolist())
+        next_state, slip = int(self.task.next_state[state, self.table[s], k]), self.slips(s, outcomes)
+        vector = values_by_name(self.task.features, self.task.state_features[next_state].tolist())
         by_chance = ", slipping " if slip else ", by chance " if likelihoods[k] < 1 - ROUNDING else ""
-        if after == here:
+        if next_state == state:
             return vector, slip, f"{', slipping and' if slip else by_chance.rstrip() or ','} staying there"
-        there = cell_in_words(self.task, after) or vector_in_words(vector, self.task.features)
-        return vector, slip, f"{by_chance or ' '}to ({there})"
+        place_words = cell_in_words(self.task, next_state) or vector_in_words(vector, self.task.features)
+        return vector, slip, f"{by_chance or ' '}to ({place_words})"
 
     def some(self, states: Ints) -> str:
         """Return the first of some states in words, and how many more there are."""
@@ -301,18 +301,18 @@ def ending_chances(steps: Floats, wanted: Floats, other: Floats) -> Floats:
         wanted: of ending in the wanted way, `(n,)`.
         other: of ending in another, `(n,)`. From every state some end must be possible.
     """
-    moves, good, bad = steps.copy(), wanted.copy(), other.copy()
+    moves, to_wanted, to_other = steps.copy(), wanted.copy(), other.copy()
     np.fill_diagonal(moves, 0.0)
     leaving, chance = np.empty((2, len(moves)))
     for k in range(len(moves) - 1, -1, -1):
-        leaving[k] = moves[k, :k].sum() + good[k] + bad[k]
+        leaving[k] = moves[k, :k].sum() + to_wanted[k] + to_other[k]
         share = moves[:k, k] / leaving[k]
         moves[:k, :k] += np.outer(share, moves[k, :k])
-        good[:k] += share * good[k]
-        bad[:k] += share * bad[k]
+        to_wanted[:k] += share * to_wanted[k]
+        to_other[:k] += share * to_other[k]
         np.fill_diagonal(moves, 0.0)
     for k in range(len(moves)):
-        chance[k] = (good[k] + moves[k, :k] @ chance[:k]) / leaving[k]
+        chance[k] = (to_wanted[k] + moves[k, :k] @ chance[:k]) / leaving[k]
     return chance
 
 
@@ -329,16 +329,16 @@ def safe_states(task: TabularTask, goal: float | None, costly: float | None, is_
         The largest set of states, `(D,)`, in which every state has a safe action: it meets no bad ending, has
         no costly step and stays in the set. With `is_certain`, safe actions also lead to the goal.
     """
-    after, reward = task.dynamics.next_state, task.dynamics.reward
-    ends = after < 0
+    next_state, reward = task.dynamics.next_state, task.dynamics.reward
+    ends = next_state < 0
     allowed = (reward != costly) & (~ends | (reward == goal))
-    kept, found = np.zeros(len(after), dtype=np.bool_), np.ones(len(after), dtype=np.bool_)
-    while (kept != found).any():
-        kept = found
-        stays = np.all(allowed & (ends | kept[after]), axis=2)
-        found = np.any(stays & ends.any(axis=2), axis=1) if is_certain else np.any(stays, axis=1)
-        nearer = ~found
-        while is_certain and (found != nearer).any():
-            nearer = found
-            found = np.any(stays & np.any(ends | nearer[after], axis=2), axis=1)
-    return found
+    previous, safe = np.zeros(len(next_state), dtype=np.bool_), np.ones(len(next_state), dtype=np.bool_)
+    while (previous != safe).any():
+        previous = safe
+        stays = np.all(allowed & (ends | previous[next_state]), axis=2)
+        safe = np.any(stays & ends.any(axis=2), axis=1) if is_certain else np.any(stays, axis=1)
+        nearer = ~safe
+        while is_certain and (safe != nearer).any():
+            nearer = safe
+            safe = np.any(stays & np.any(ends | nearer[next_state], axis=2), axis=1)
+    return safe

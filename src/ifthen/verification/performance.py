@@ -30,13 +30,13 @@ from ifthen.verification.graph import Model
 def alike(case: Case) -> tuple[Finding, ...]:
     """Return the decision states with equal features: no rule can tell them apart."""
     model = case.model
-    _, first, number_of, counts = np.unique(
+    _, first_index, number_of, counts = np.unique(
         model.task.dynamics.states, axis=0, return_index=True, return_inverse=True, return_counts=True
     )
     shared = np.flatnonzero(counts[number_of.reshape(-1)] > 1)
     if not len(shared):
         return ()
-    example = int(first[counts > 1][0])
+    example = int(first_index[counts > 1][0])
     text = (
         f"{part(len(shared), len(number_of), 'decision state')} have the features of another, such as "
         f"({model.state(example)}). No rule can tell them apart, and a claim about such features may hold in "
@@ -52,23 +52,23 @@ def performance(case: Case) -> Result:
 
 def exact_performance(case: Case) -> Result:
     """The exact performance, beside the optimum."""
-    found = evaluate(case.ruleset, case.model.task, "exact")
-    fraction, optimum = found.fraction, optimal_performance(case.model.task)
+    evaluation = evaluate(case.ruleset, case.model.task, "exact")
+    fraction, optimum = evaluation.fraction, optimal_performance(case.model.task)
     share = "the optimum is " if fraction is None else f"{share_in_words(fraction)} of the optimum, which is "
-    failed = ": the worst possible, because a state without a rule can be met" if found.failed else ""
+    failed = ": the worst possible, because a state without a rule can be met" if evaluation.failed else ""
     hint = "" if fraction is None else f" ({share_in_words(fraction)} of the optimum)"
-    why = f"the exact performance is {number(found.performance)}{failed}"
+    why = f"the exact performance is {number(evaluation.performance)}{failed}"
     data = {
-        "performance": found.performance,
+        "performance": evaluation.performance,
         "optimum": optimum,
-        "short_of_optimum": optimum - found.performance,
+        "short_of_optimum": optimum - evaluation.performance,
         "fraction": fraction,
-        "failed": found.failed,
+        "failed": evaluation.failed,
     }
     knows = " A policy that knows the state reaches that; rules see less." if case.model.task.aliased else ""
     text, about = f"{sentence(why)}; {share}{number(optimum)}.{knows}", ("performance", "fraction")
-    finding = Finding("performance", severity(found.failed), text, data=data, about=about)
-    return Result(found.performance, why + hint, (finding,))
+    finding = Finding("performance", severity(evaluation.failed), text, data=data, about=about)
+    return Result(evaluation.performance, why + hint, (finding,))
 
 
 def fraction_of_optimum(case: Case) -> Result:
@@ -106,22 +106,22 @@ def _optimal_over_steps(model: Model) -> Result:
     behind = best - model.values
     # Where a state without a rule can be met the value is NaN, which counts as worse.
     worse = np.flatnonzero(~(behind <= TIE * np.maximum(1.0, np.abs(best))))
-    over = f"over {task.t_max:,} steps (γ = 1)"
+    horizon = f"over {task.t_max:,} steps (γ = 1)"
     if not len(worse):
         every_state = all_of(len(best), "decision state", "every one of the")
-        return Result(True, f"from {every_state} the policy has the optimal value {over}")
+        return Result(True, f"from {every_state} the policy has the optimal value {horizon}")
     states = part(len(worse), len(best), "decision state")
-    why = f"the policy has less than the optimal value {over} from {states}"
-    first = int(worse[np.nan_to_num(behind[worse], nan=np.inf).argmax()])
-    short = f"it is {number(float(behind[first]))} short"
-    if np.isnan(behind[first]):
+    why = f"the policy has less than the optimal value {horizon} from {states}"
+    worst = int(worse[np.nan_to_num(behind[worse], nan=np.inf).argmax()])
+    short = f"it is {number(float(behind[worst]))} short"
+    if np.isnan(behind[worst]):
         short = "it has no value, as a state without a rule can be met"
     text = (
-        f"{sentence(why)}; most from ({model.state(first)}), where {short}. The best policy may change its "
+        f"{sentence(why)}; most from ({model.state(worst)}), where {short}. The best policy may change its "
         "actions as steps run out, so perhaps no ruleset reaches it."
     )
     data = {"count": len(worse), "states": model.numbers(worse)}
-    return Result(False, why, (model.finding("not-optimal", text, first, data),))
+    return Result(False, why, (model.finding("not-optimal", text, worst, data),))
 
 
 def _costs(model: Model, worse: Ints) -> Finding:
@@ -145,9 +145,9 @@ def _costs(model: Model, worse: Ints) -> Finding:
         for i in order
     ]
     words = [
-        f"in ({model.state(int(worse[i]))}) {item['action']} costs {number(item['cost'])} "
-        f"({' or '.join(item['optimal_actions'])} is best)"
-        for i, item in zip(order[:10], listed[:10], strict=True)
+        f"in ({model.state(int(worse[i]))}) {entry['action']} costs {number(entry['cost'])} "
+        f"({' or '.join(entry['optimal_actions'])} is best)"
+        for i, entry in zip(order[:10], listed[:10], strict=True)
     ]
     text = (
         f"{plural(len(worse), 'action')} {'is' if len(worse) == 1 else 'are'} not optimal"
@@ -162,39 +162,44 @@ def training_performance(case: Case) -> Result:
     return _measured(case, "training-performance", "training seeds", case.environment.z)
 
 
-def _measured(case: Case, kind: str, whence: str, seeds: Ints) -> Result:
+def _measured(case: Case, kind: str, seed_words: str, seeds: Ints) -> Result:
     """Return the mean return over episodes from some seeds."""
-    found = evaluate(case.ruleset, case.environment, threads=1, seeds=seeds)
-    mean, witness = mean_in_words(found.performance, found.interval), None
-    why = f"the mean return over {plural(found.episodes, 'episode')} from {whence} is {mean}"
-    if found.failed:
-        why = f"{mean}, the floor, because a state without a rule was visited from {whence}"
-    text = f"{sentence(why)}{_spread(found)}."
-    if found.failed:
+    evaluation = evaluate(case.ruleset, case.environment, threads=1, seeds=seeds)
+    mean, witness = mean_in_words(evaluation.performance, evaluation.interval), None
+    why = f"the mean return over {plural(evaluation.episodes, 'episode')} from {seed_words} is {mean}"
+    if evaluation.failed:
+        why = f"{mean}, the floor, because a state without a rule was visited from {seed_words}"
+    text = f"{sentence(why)}{_spread(evaluation)}."
+    if evaluation.failed:
         scope = visited_states(case.ruleset, case.environment, seeds)
         witness, rules = scope.vector(int((scope.deciders < 0).argmax())), case.ruleset
         text += f" Such a state: {vector_in_words(witness, rules.observed_features, rules.tested)}."
     names = ("performance", "least", "most", "episodes", "steps", "truncated_share", "failed_share")
-    data = {**{name: getattr(found, name) for name in names}, "interval": found.interval}
-    finding = Finding(kind, severity(found.failed), text, witness=witness, data=data)
-    return Result(found.performance, why, (finding,), found.interval)
+    data = {**{name: getattr(evaluation, name) for name in names}, "interval": evaluation.interval}
+    finding = Finding(kind, severity(evaluation.failed), text, witness=witness, data=data)
+    return Result(evaluation.performance, why, (finding,), evaluation.interval)
 
 
-def _spread(found: Evaluation) -> str:
+def _spread(evaluation: Evaluation) -> str:
     """Return the range of returns, and how many episodes `t_max` or a limit of the environment's own cut."""
-    assert found.failed_share is not None
-    assert found.least is not None
-    assert found.most is not None
-    if found.failed:
-        return f" in {plural(round(found.failed_share * found.episodes), 'episode')} of {found.episodes:,}"
-    truncated = round(found.truncated_share * found.episodes)
-    length = found.steps / found.episodes
-    when = f"step {length:,.0f}" if length == round(length) else f"step {length:,.0f} on average"
-    if truncated < found.episodes:
-        when = f"step {found.longest:,} at the latest"
-    cut = f"; a time limit cut {truncated:,} of them at {when}: nothing is known of later steps"
+    assert evaluation.failed_share is not None
+    assert evaluation.least is not None
+    assert evaluation.most is not None
+    if evaluation.failed:
+        n_failed = round(evaluation.failed_share * evaluation.episodes)
+        return f" in {plural(n_failed, 'episode')} of {evaluation.episodes:,}"
+    truncated = round(evaluation.truncated_share * evaluation.episodes)
+    length = evaluation.steps / evaluation.episodes
+    last_step = f"step {length:,.0f}" if length == round(length) else f"step {length:,.0f} on average"
+    if truncated < evaluation.episodes:
+        last_step = f"step {evaluation.longest:,} at the latest"
+    cut = f"; a time limit cut {truncated:,} of them at {last_step}: nothing is known of later steps"
     cut = cut if truncated else ""
-    return (f", from {number(found.least)} to {number(found.most)}" if found.least < found.most else "") + cut
+    return (
+        f", from {number(evaluation.least)} to {number(evaluation.most)}"
+        if evaluation.least < evaluation.most
+        else ""
+    ) + cut
 
 
 def never_decided(case: Case) -> tuple[Finding, ...]:

@@ -131,13 +131,13 @@ def parse(require: str | Sequence[str], available: Set[Needs] = ANY_TASK) -> tup
 
 def _out_of_place(demand: Demand, available: Set[Needs]) -> str:
     """Return why a property cannot be checked here, and which properties can."""
-    others = ", ".join(names_for(available))
+    available_names = ", ".join(names_for(available))
     if "task" not in available:
-        return f"{demand.text!r} needs a task; give one. Without a task there are: {others}."
+        return f"{demand.text!r} needs a task; give one. Without a task there are: {available_names}."
     if "environment" in available:
         return (
             f"{demand.text!r} needs a table of states, and an environment has none. In an environment there "
-            f"are: {others}."
+            f"are: {available_names}."
         )
     return (
         f"{demand.text!r} is for environments. This task has a table of states: its 'performance' is exact."
@@ -146,12 +146,12 @@ def _out_of_place(demand: Demand, available: Set[Needs]) -> str:
 
 def _parsed(text: str) -> Demand:
     """Return one requirement, or raise where it is not one."""
-    name, operator, number = (part.strip() for part in re.split(r"(>=|<=|>|<|=|$)", text, maxsplit=1))
+    name, operator, number = (piece.strip() for piece in re.split(r"(>=|<=|>|<|=|$)", text, maxsplit=1))
     name = ALIASES.get(name, name)
     if name not in PROPERTIES:
-        known = (*PROPERTIES, *ALIASES)
-        hint = nearest(name, known)
-        listed = "" if hint.startswith(" Known") else f" Known: {', '.join(known)}."
+        names = (*PROPERTIES, *ALIASES)
+        hint = nearest(name, names)
+        listed = "" if hint.startswith(" Known") else f" Known: {', '.join(names)}."
         words = " Or in words, such as 'never ACTION when CONDITION'."
         raise ParameterError(f"cannot require {text!r}: there is no property {name!r}.{hint}{listed}{words}")
     if operator and not PROPERTIES[name].is_number:
@@ -182,12 +182,12 @@ def judge(demand: Demand, results: Mapping[str, Result]) -> Requirement:
         return Requirement(demand.text, bool(value), reason)
     met = compares(float(value), demand.operator, demand.number)
     if interval is not None:
-        same = all(compares(end, demand.operator, demand.number) == met for end in interval)
+        agree = all(compares(end, demand.operator, demand.number) == met for end in interval)
         wanted = in_units(demand.number)
-        sure = f"the whole interval is {'above' if interval[0] > demand.number else 'below'} {wanted}"
+        certainty = f"the whole interval is {'above' if interval[0] > demand.number else 'below'} {wanted}"
         if interval[0] <= demand.number <= interval[1]:
-            sure = f"the interval ends at {wanted}"
-        reason += f"; {sure if same else f'not sure, as {wanted} lies inside the interval'}"
+            certainty = f"the interval ends at {wanted}"
+        reason += f"; {certainty if agree else f'not sure, as {wanted} lies inside the interval'}"
     return Requirement(demand.text, met, reason)
 
 

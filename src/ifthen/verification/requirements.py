@@ -49,33 +49,33 @@ def worded_ones(require: Any, ruleset: RuleSet, has_task: bool) -> dict[str, Cal
         ruleset: whose features and actions they speak of.
         has_task: whether a task is given, which behaviour needs.
     """
-    found: dict[str, Callable[[Case], Decided]] = {}
+    deciders: dict[str, Callable[[Case], Decided]] = {}
     for text in filter(in_words, requirements_in(require)):
         if is_about_rules(text):
             constraint = constraint_in(text, ruleset.features, ruleset.action_names)
-            found[text] = partial(constraint_kept, constraint)
+            deciders[text] = partial(constraint_kept, constraint)
             continue
         behaviour = behaviour_in(text, ruleset.observed_features, ruleset.action_names)
         if not has_task:
             raise ParameterError(f"{text!r} is about behaviour in a task; give one.")
-        found[text] = partial(behaviour_kept, behaviour)
-    return found
+        deciders[text] = partial(behaviour_kept, behaviour)
+    return deciders
 
 
 def all_met(case: Case, require: Any) -> bool:
     """Return whether all requirements are met; only what they ask for is looked at."""
     demands = parse(plain_ones(require), case.grounds)
-    results = {each.name: PROPERTIES[each.name].check_on(case.grounds)(case) for each in demands}
+    results = {demand.name: PROPERTIES[demand.name].check_on(case.grounds)(case) for demand in demands}
     worded = worded_ones(require, case.ruleset, case.task is not None)
-    return all(judge(each, results).passed for each in demands) and all(
+    return all(judge(demand, results).passed for demand in demands) and all(
         decide(case).requirement.passed for decide in worded.values()
     )
 
 
 def check_requirements(require: Any, task: Task) -> None:
     """Raise where a requirement cannot be read, or cannot be checked in a task; nothing is played."""
-    whole = [[[feature.low, feature.high] for feature in task.features]]
-    any_rules = DecisionList(whole, [0], task.features, task.action_names)
+    full_box = [[[feature.low, feature.high] for feature in task.features]]
+    any_rules = DecisionList(full_box, [0], task.features, task.action_names)
     parse(plain_ones(require), grounds(task))
     worded_ones(require, any_rules, True)
 

@@ -41,16 +41,16 @@ def no_dead_rules(case: Case) -> Result:
     findings = _never_winning(scope) if scope is not None and ruleset.votes else ()
     findings += tuple(_dead(ruleset, scope, r, by) for r, by in sorted(dead.items()))
     undecided = len(ruleset) - len(dead) - int(alive.sum())
-    rest = f"; {plural(undecided, 'other')} could not be decided" if undecided else ""
+    remainder = f"; {plural(undecided, 'other')} could not be decided" if undecided else ""
     if dead:
         some = part(len(dead), len(ruleset), "rule")
-        return Result(False, f"{some} {never_decide(ruleset, len(dead))}{rest}", findings)
+        return Result(False, f"{some} {never_decide(ruleset, len(dead))}{remainder}", findings)
     if undecided:
         some = part(int(alive.sum()), len(ruleset), "rule")
-        return Result(None, f"{some} {'decides' if alive.sum() == 1 else 'decide'} somewhere{rest}")
-    does = "matches" if ruleset.votes else "decides"
-    told = f"{everywhere(scope)}{all_of(len(ruleset), 'rule', 'every one of the')} {does} somewhere"
-    return Result(True, told, findings)
+        return Result(None, f"{some} {'decides' if alive.sum() == 1 else 'decide'} somewhere{remainder}")
+    verb = "matches" if ruleset.votes else "decides"
+    reason = f"{everywhere(scope)}{all_of(len(ruleset), 'rule', 'every one of the')} {verb} somewhere"
+    return Result(True, reason, findings)
 
 
 def everywhere(scope: Scope | None) -> str:
@@ -69,9 +69,9 @@ def _dead(ruleset: RuleSet, scope: Scope | None, r: int, by: tuple[int, ...]) ->
     """Return that rule r never decides, because it matches nothing or because other rules always beat it."""
     rule = f"Rule {r + 1} ({ruleset.rule_in_words(r)})"
     if not by:
-        where = "state of the task" if scope is not None and scope.unit == "decision state" else "point"
+        unit = "state of the task" if scope is not None and scope.unit == "decision state" else "point"
         nothing = {"reason": "matches-nothing", "beaten_by": list(by)}
-        return Finding("dead-rule", "problem", f"{rule} matches no {where}.", (r,), data=nothing)
+        return Finding("dead-rule", "problem", f"{rule} matches no {unit}.", (r,), data=nothing)
     names = f"rule {by[0] + 1}"
     if len(by) > 1:
         names = f"one of rules {', '.join(str(q + 1) for q in by[:-1])} or {by[-1] + 1}"
@@ -79,8 +79,8 @@ def _dead(ruleset: RuleSet, scope: Scope | None, r: int, by: tuple[int, ...]) ->
     several = "shadowed" if ruleset.ordered else "never-strongest"
     data = {"reason": "subsumed" if len(by) == 1 else several, "beaten_by": list(by)}
     if scope is None:
-        found = point_of(ruleset, r)
-        witness = None if found is None else values_by_name(ruleset.observed_features, found)
+        point = point_of(ruleset, r)
+        witness = None if point is None else values_by_name(ruleset.observed_features, point)
     else:
         witness = scope.vector(int(scope.matching[:, r].argmax()))
     return Finding("dead-rule", "problem", text, (r, *by), witness, data)
@@ -117,25 +117,25 @@ def no_redundant_rules(case: Case) -> Result:
     if not rules:
         return Result(True, f"{everywhere(scope)}leaving out any rule changes some action")
     numbers = some_of([str(r + 1) for r in rules], joint=", ")
-    each = ", one at a time," if len(rules) > 1 else ""
-    why = f"{part(len(rules), len(ruleset), 'rule')} could be left out{each} with no action changed"
+    one_at_a_time = ", one at a time," if len(rules) > 1 else ""
+    why = f"{part(len(rules), len(ruleset), 'rule')} could be left out{one_at_a_time} with no action changed"
     text = f"Without rule {numbers}" if len(rules) == 1 else f"Without any single one of rules {numbers}"
-    known = f" ({len(dead):,} of them {never_decide(ruleset, len(dead))}.)"
-    known = known if dead and len(dead) < len(rules) else ""
-    text = f"{text} every action stays the same.{known}"
+    never_words = f" ({len(dead):,} of them {never_decide(ruleset, len(dead))}.)"
+    never_words = never_words if dead and len(dead) < len(rules) else ""
+    text = f"{text} every action stays the same.{never_words}"
     return Result(False, why, (Finding("redundant", "note", text, tuple(rules)),))
 
 
 def _redundant_at(scope: Scope) -> list[int]:
     """Return the rules without which every action at the points of a scope stays the same."""
-    found, ruleset = [], scope.ruleset
+    redundant, ruleset = [], scope.ruleset
     for r in range(len(ruleset)):
-        own = np.flatnonzero(scope.matching[:, r] if ruleset.votes else scope.deciders == r)
-        others = scope.matching[own]
-        others[:, r] = False
-        if (ruleset.decide(others, scope.points[own])[0] == scope.actions[own]).all():
-            found.append(r)
-    return found
+        decided = np.flatnonzero(scope.matching[:, r] if ruleset.votes else scope.deciders == r)
+        without_rule = scope.matching[decided]
+        without_rule[:, r] = False
+        if (ruleset.decide(without_rule, scope.points[decided])[0] == scope.actions[decided]).all():
+            redundant.append(r)
+    return redundant
 
 
 def _redundant_everywhere(case: Case, dead: set[int]) -> tuple[list[int], int]:
@@ -143,14 +143,16 @@ def _redundant_everywhere(case: Case, dead: set[int]) -> tuple[list[int], int]:
     ruleset = case.ruleset
     if not ruleset.ordered:
         return sorted(dead), len(ruleset) - len(dead)
-    found, undecided = set(dead), 0
+    redundant, undecided = set(dead), 0
     for r in sorted(set(range(len(ruleset))) - dead):
-        others = [q for q in range(len(ruleset)) if q != r]
-        if others:
-            same = compare(ruleset, ruleset.subset(others), budget=max(1, case.budget // len(ruleset))).equal
-            undecided += same is None
-            found |= {r} if same else set()
-    return sorted(found), undecided
+        remaining = [q for q in range(len(ruleset)) if q != r]
+        if remaining:
+            equal = compare(
+                ruleset, ruleset.subset(remaining), budget=max(1, case.budget // len(ruleset))
+            ).equal
+            undecided += equal is None
+            redundant |= {r} if equal else set()
+    return sorted(redundant), undecided
 
 
 LISTED = 10_000
@@ -165,7 +167,9 @@ def no_conflicts(case: Case) -> Result:
     # A last rule that matches everything, and is not the only one, is a default.
     has_default = bool(last and ruleset.ordered and not ruleset.condition_in_words(last))
     n = last if has_default else len(ruleset)
-    number, pairs, how = _conflicts_everywhere(ruleset, n) if scope is None else _conflicts_at(scope, n)
+    number, pairs, shared_words = (
+        _conflicts_everywhere(ruleset, n) if scope is None else _conflicts_at(scope, n)
+    )
     if not number:
         aside = " (OTHERWISE, the last, is not counted)" if has_default else ""
         if ruleset.terms and scope is None:
@@ -178,7 +182,7 @@ def no_conflicts(case: Case) -> Result:
     aside = " OTHERWISE, the last, is not counted." if has_default else ""
     text = (
         f"{ruleset.overlap}{aside} The biggest with different actions: rules {a + 1} "
-        f"({ruleset.rule_in_words(a)}) and {b + 1} ({ruleset.rule_in_words(b)}) share {how}."
+        f"({ruleset.rule_in_words(a)}) and {b + 1} ({ruleset.rule_in_words(b)}) share {shared_words}."
     )
     data = {"pairs": number, "listed": pairs}
     return Result(False, why, (Finding("conflicts", "note", text, (a, b), pairs[0]["witness"], data),))
@@ -186,8 +190,8 @@ def no_conflicts(case: Case) -> Result:
 
 def _conflicts_everywhere(ruleset: RuleSet, rules: int) -> tuple[int, Pairs, str]:
     """Return the number of conflicts of the first rules, the pairs, and what the biggest two share."""
-    counted = [each for each in overlaps(ruleset).items() if each[0][1] < rules]
-    found = sorted(counted, key=lambda each: (-each[1].share, each[0]))
+    counted = [overlap for overlap in overlaps(ruleset).items() if overlap[0][1] < rules]
+    ranked = sorted(counted, key=lambda overlap: (-overlap[1].share, overlap[0]))
     pairs: Pairs = [
         {
             "rules": list(pair),
@@ -195,7 +199,7 @@ def _conflicts_everywhere(ruleset: RuleSet, rules: int) -> tuple[int, Pairs, str
             "box": box_in_words(region.box, ruleset.features),
             "witness": values_by_name(ruleset.observed_features, region.witness),
         }
-        for pair, region in found[:LISTED]
+        for pair, region in ranked[:LISTED]
     ]
     if not pairs:
         return 0, [], ""
@@ -203,24 +207,24 @@ def _conflicts_everywhere(ruleset: RuleSet, rules: int) -> tuple[int, Pairs, str
     if ruleset.terms:
         share = f"about {share}" if pairs[0]["share"] else "a part too small to measure"
     example = vector_in_words(pairs[0]["witness"], ruleset.observed_features, ruleset.tested)
-    return len(found), pairs, f"{share} of the space, such as {example}"
+    return len(ranked), pairs, f"{share} of the space, such as {example}"
 
 
 def _conflicts_at(scope: Scope, rules: int) -> tuple[int, Pairs, str]:
     """Return the same at the points of a scope."""
-    shared, taken = products(scope)
+    shared, n_taken = products(scope)
     actions = scope.ruleset.actions
     clash = np.triu((shared > 0) & (actions[:, None] != actions), k=1)
-    first, second = np.nonzero(clash[:, :rules])
-    order = np.lexsort((second, first, -shared[first, second]))[:LISTED]
+    rule_a, rule_b = np.nonzero(clash[:, :rules])
+    order = np.lexsort((rule_b, rule_a, -shared[rule_a, rule_b]))[:LISTED]
     pairs: Pairs = [
         {
             "rules": [a, b],
             "amount": int(shared[a, b]),
-            "taken": [int(taken[a, b]), int(taken[b, a])],
+            "taken": [int(n_taken[a, b]), int(n_taken[b, a])],
             "witness": scope.vector(int((scope.matching[:, a] & scope.matching[:, b]).argmax())),
         }
-        for a, b in zip(first[order].tolist(), second[order].tolist(), strict=True)
+        for a, b in zip(rule_a[order].tolist(), rule_b[order].tolist(), strict=True)
     ]
     if not pairs:
         return 0, [], ""
@@ -228,20 +232,22 @@ def _conflicts_at(scope: Scope, rules: int) -> tuple[int, Pairs, str]:
     names = [*(scope.ruleset.action_of(r) for r in biggest["rules"]), "another action"]
     amounts = [*biggest["taken"], biggest["amount"] - sum(biggest["taken"])]
     counted = zip(names, amounts, strict=True)
-    whose = ", ".join(f"{name} is taken in {amount:,}" for name, amount in counted if amount)
+    outcomes = ", ".join(f"{name} is taken in {amount:,}" for name, amount in counted if amount)
     ruleset = scope.ruleset
     example = vector_in_words(biggest["witness"], ruleset.observed_features, ruleset.tested)
-    how = f"{plural(biggest['amount'], scope.unit)}, such as {example}" + (f": {whose}" if whose else "")
-    return len(first), pairs, how
+    shared_words = f"{plural(biggest['amount'], scope.unit)}, such as {example}" + (
+        f": {outcomes}" if outcomes else ""
+    )
+    return len(rule_a), pairs, shared_words
 
 
 def products(scope: Scope) -> tuple[Floats, Floats]:
     """Return `(rules, rules)` how many points both match, and at how many of these a's action is taken."""
     n = len(scope.ruleset)
-    shared, taken = np.zeros((n, n)), np.zeros((n, n))
+    shared, n_taken = np.zeros((n, n)), np.zeros((n, n))
     for start in range(0, len(scope), ROWS):
         rows = slice(start, start + ROWS)
         matching = scope.matching[rows].astype(np.float64)
         shared += matching.T @ matching
-        taken += (matching * (scope.ruleset.actions == scope.actions[rows, None])).T @ matching
-    return shared, taken
+        n_taken += (matching * (scope.ruleset.actions == scope.actions[rows, None])).T @ matching
+    return shared, n_taken

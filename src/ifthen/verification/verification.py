@@ -55,21 +55,23 @@ def verify(
     findings: list[Finding] = []
     for entry in PROPERTIES.values():
         if entry.needs in available:
-            found = results[entry.name] = entry.check_on(available)(case)
-            findings += [replace(each, about=each.about or (entry.name,)) for each in found.findings]
+            result = results[entry.name] = entry.check_on(available)(case)
+            findings += [
+                replace(finding, about=finding.about or (entry.name,)) for finding in result.findings
+            ]
     for needs, note in NOTES:
         findings += note(case) if needs in available else ()
     judged = {demand.text: Decided(judge(demand, results)) for demand in demands}
     judged |= {text: decide(case) for text, decide in worded.items()}
     in_order = [judged[text] for text in requirements_in(require)]
-    findings += [finding for each in in_order for finding in each.findings]
+    findings += [finding for decision in in_order for finding in decision.findings]
     return Verification(
         f"{plural(len(case.ruleset), 'rule')} ({case.ruleset.kind})",
         where_in_words(case.ruleset, task),
         tuple(findings),
         {name: result.value for name, result in results.items()},
         {name: result.why for name, result in results.items()},
-        tuple(each.requirement for each in in_order),
+        tuple(decision.requirement for decision in in_order),
     )
 
 
@@ -128,10 +130,13 @@ class Verification(Shown):
     def shown_parts(self) -> list[Part]:
         """Return every property with its value and reason, what was found, and the requirements."""
         rows = tuple((self.sign(name), name, self.reasons[name]) for name in self.properties)
-        found = tuple(finding.text for finding in self.findings)
-        met = [f"{'✓' if each.passed else '✗'} {each.text}: {each.why}" for each in self.requirements]
+        texts = tuple(finding.text for finding in self.findings)
+        met = [
+            f"{'✓' if requirement.passed else '✗'} {requirement.text}: {requirement.why}"
+            for requirement in self.requirements
+        ]
         head = f"{self.subject} on {self.scope}"
-        return [TextTable(head, ("", "property", "why"), rows, found[:MOST_FINDINGS]), *met]
+        return [TextTable(head, ("", "property", "why"), rows, texts[:MOST_FINDINGS]), *met]
 
     def to_text(self, width: int = 100) -> str:
         """Return the report for a terminal.
@@ -145,11 +150,11 @@ class Verification(Shown):
         for name in filter(self.sign, self.properties):
             head = f"{self.sign(name)} {name:<{column}} "
             lines += _wrapped(self.reasons[name], head, width)
-            found = [finding for finding in self.findings if finding.about[:1] == (name,)]
-            for finding in found[:SHOWN]:
+            findings = [finding for finding in self.findings if finding.about[:1] == (name,)]
+            for finding in findings[:SHOWN]:
                 lines += _wrapped(finding.text, " " * len(head), width)
-            if len(found) > SHOWN:
-                lines.append(f"{' ' * len(head)}… and {len(found) - SHOWN:,} more like these.")
+            if len(findings) > SHOWN:
+                lines.append(f"{' ' * len(head)}… and {len(findings) - SHOWN:,} more like these.")
         lines += ["", *_wrapped("   ".join(LEGEND), "", width), ""]
         for kind, text in self._numbers_and_notes():
             lines += _wrapped(text, f"  {kind:<{column}} ", width)
@@ -161,17 +166,21 @@ class Verification(Shown):
 
     def _numbers_and_notes(self) -> list[tuple[str, str]]:
         """Return the properties that are numbers, then the findings that bear on no property, with texts."""
-        told = []
+        rows = []
         for name in (name for name in self.properties if not self.sign(name)):
-            found = [finding for finding in self.findings if name in finding.about]
-            if not found or found[0].about[0] == name:  # the text of another number may tell this one too
-                told.append((name, found[0].text.rstrip(".") if found else self.reasons[name]))
-        return told + [(each.kind, each.text.rstrip(".")) for each in self.findings if not each.about]
+            findings = [finding for finding in self.findings if name in finding.about]
+            if (
+                not findings or findings[0].about[0] == name
+            ):  # the text of another number may tell this one too
+                rows.append((name, findings[0].text.rstrip(".") if findings else self.reasons[name]))
+        return rows + [
+            (finding.kind, finding.text.rstrip(".")) for finding in self.findings if not finding.about
+        ]
 
     @property
     def _required(self) -> str:
-        met = sum(requirement.passed for requirement in self.requirements)
-        return f"Required: {met} of {len(self.requirements)} met"
+        n_met = sum(requirement.passed for requirement in self.requirements)
+        return f"Required: {n_met} of {len(self.requirements)} met"
 
     @property
     def _marked(self) -> list[tuple[str, Requirement]]:
@@ -198,9 +207,9 @@ class Verification(Shown):
             lines += ["", "## Required", ""]
             lines += [f"- {mark} `{required.text}`: {required.why}" for mark, required in self._marked]
         for title, severity in (("Problems", "problem"), ("Notes", "note")):
-            found = [finding for finding in self.findings if finding.severity == severity]
-            lines += ["", f"## {title}", ""] if found else []
-            lines += [f"- **{finding.kind}** {finding.text}" for finding in found]
+            findings = [finding for finding in self.findings if finding.severity == severity]
+            lines += ["", f"## {title}", ""] if findings else []
+            lines += [f"- **{finding.kind}** {finding.text}" for finding in findings]
         return "\n".join(lines) + "\n"
 
 

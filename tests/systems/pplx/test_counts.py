@@ -15,7 +15,7 @@ from ifthen import PPLX, DecisionList, env_task, evaluate, load
 from ifthen.errors import ModelFileError
 from ifthen.systems.pplx import count_learning
 from ifthen.systems.pplx import value_learning as values
-from ifthen.systems.pplx.counted_table import Counted, counted, distinct, expected_return
+from ifthen.systems.pplx.counted_table import CountModel, count_model, distinct, expected_return
 from ifthen.systems.pplx.drafts import actions_at
 from ifthen.systems.pplx.env_plan import EPOCHS, SCRATCH, VALUES
 from ifthen.systems.pplx.knowledge import Knowledge
@@ -88,8 +88,8 @@ def best_return() -> float:
     return sum(values[0, y] for y in range(4)) / 4
 
 
-def counts_of(memory: Memory, terms: Any = None) -> Counted:
-    found = counted(yard(), memory, np.zeros((0, 2)) if terms is None else terms, 2000)
+def counts_of(memory: Memory, terms: Any = None) -> CountModel:
+    found = count_model(yard(), memory, np.zeros((0, 2)) if terms is None else terms, 2000)
     assert found is not None
     return found
 
@@ -124,8 +124,8 @@ def test_counts_are_those_of_a_plain_count(seed: int) -> None:
 @given(st.integers(0, 10**6))
 def test_shares_of_outcomes_and_starts_add_up_to_one(seed: int) -> None:
     own = counts_of(a_memory(seed))
-    assert own.known.table.probability.sum(axis=2) == pytest.approx(1.0)
-    assert own.known.table.starts.sum() == pytest.approx(1.0)
+    assert own.solved.table.probability.sum(axis=2) == pytest.approx(1.0)
+    assert own.solved.table.starts.sum() == pytest.approx(1.0)
 
 
 @given(st.integers(0, 10**6))
@@ -146,21 +146,21 @@ def test_nothing_is_counted_beyond_the_most_or_between_whole_numbers() -> None:
 
 def test_an_untried_action_is_the_worst_to_search_with_and_the_best_to_explore_with() -> None:
     own = counts_of(a_memory(3))
-    s, a = np.argwhere((own.tried == 0) & (own.tried.max(axis=1, keepdims=True) > 0))[0]
-    tried = own.tried[s] > 0
-    assert own.known.q[s, a] < own.known.q[s, tried].min()
+    s, a = np.argwhere((own.tries == 0) & (own.tries.max(axis=1, keepdims=True) > 0))[0]
+    tried = own.tries[s] > 0
+    assert own.solved.q[s, a] < own.solved.q[s, tried].min()
     assert own.optimistic.q[s, a] > own.optimistic.q[s, tried].max()
 
 
 @given(st.integers(0, 10**6))
 def test_a_list_over_states_acts_the_same_as_a_draft(seed: int) -> None:
     own = counts_of(a_memory(seed), np.array([[1.0, -2.0]]))
-    draws, most = np.random.default_rng(seed), own.known.table.highs
+    draws, most = np.random.default_rng(seed), own.solved.table.highs
     ends = np.sort(draws.integers(0, most[None, :, None] + 1, (4, len(most), 2)), axis=2)
     ends[-1, :, 0], ends[-1, :, 1] = 0, most
-    rules = rules_over(own.known.table.points, ends[..., 0], ends[..., 1], draws.integers(0, 4, 4))
+    rules = rules_over(own.solved.table.points, ends[..., 0], ends[..., 1], draws.integers(0, 4, 4))
     plain = [(low, high, a) for low, high, a in zip(*(p.tolist() for p in rules[:3]), strict=True)]
-    expected = naive_pplx.policy_of(plain, own.known.table.points)
+    expected = naive_pplx.policy_of(plain, own.solved.table.points)
     assert actions_at(own.draft(rules), own.points).tolist() == expected
 
 

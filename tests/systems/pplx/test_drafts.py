@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ifthen import DecisionList
 from ifthen.rules.batch import Intervals, choose_lanes
-from ifthen.systems.pplx.cma_es import drawn, new_cma, numbers_of, read, updated, written
+from ifthen.systems.pplx.cma_es import drawn, new_cma, numbers_of, read_numbers, updated, with_numbers
 from ifthen.systems.pplx.distil_values import random_terms, round_number, usefulness
 from ifthen.systems.pplx.drafts import (
     Draft,
@@ -230,14 +230,14 @@ def test_round_numbers_begin_with_1_2_or_5(value: float, expected: float) -> Non
 def test_numbers_that_are_read_can_be_written_back(seed: int, rules: int, terms: int) -> None:
     draft, spreads = some_draft(seed, rules, terms), some_points(seed).std(axis=0)
     at = numbers_of(draft, spreads)
-    values = read(draft, at)
+    values = read_numbers(draft, at)
     assert len(values) == draft.tests + terms  # a term has two coefficients, and the first one stays
-    same = written(draft, at, values)
+    same = with_numbers(draft, at, values)
     for name in ("lows", "highs", "terms"):
         np.testing.assert_allclose(getattr(same, name), getattr(draft, name), rtol=1e-12)
     moved = np.random.default_rng(seed).normal(size=len(values))
-    assert read(written(draft, at, moved), at) == pytest.approx(moved)
-    assert (written(draft, at, moved).limits == draft.limits).all()
+    assert read_numbers(with_numbers(draft, at, moved), at) == pytest.approx(moved)
+    assert (with_numbers(draft, at, moved).limits == draft.limits).all()
 
 
 def test_numbers_of_features_that_do_not_vary_are_left_alone() -> None:
@@ -248,7 +248,7 @@ def test_numbers_of_features_that_do_not_vary_are_left_alone() -> None:
     at = numbers_of(draft, np.array([1.0, 0.5, 0.0]))
     assert at.lows.tolist() == [[0, 0], [0, 1], [0, 3]]
     assert at.terms.tolist() == []
-    assert np.isfinite(read(draft, at)).all()
+    assert np.isfinite(read_numbers(draft, at)).all()
 
 
 @pytest.mark.parametrize(("condition", "generations"), [(1.0, 100), (1e6, 300)])

@@ -395,7 +395,7 @@ def test_scaled_features_vary_by_1_and_scaled_returns_about_as_much(seed: int, g
         n = int(draws.integers(1, 8))
         points = np.column_stack([draws.normal(3, 2, n + 1), np.full(n + 1, 7.0), 1e-3 * draws.random(n + 1)])
         played.append(Trajectory(points[:-1], np.zeros(n, np.int64), draws.normal(size=n), 0, points[-1]))
-    known = known_of([single(0, FEATURES)], [0.0]).told(played)
+    known = known_of([single(0, FEATURES)], [0.0]).with_episodes(played)
     every = np.vstack([np.vstack([e.points, e.last]) for e in played])
     returns = [
         sum(gamma**k * r for k, r in enumerate(e.rewards[t:])) for e in played for t in range(len(e.rewards))

@@ -141,7 +141,7 @@ def test_numbers_of_given_terms_are_neither_rounded_nor_tuned(seed: int, terms: 
     draft, spreads = some_draft(seed, 4, terms), np.ones(FEATURES)
     draft.terms[0, draft.terms[0] != 0] = 0.123456, 0.98765
     own = draft.terms[:1] if first else draft.terms[:0]
-    short = readable(draft, spreads, WHOLE, given=own)
+    short = readable(draft, spreads, WHOLE, given_terms=own)
     assert are_given(short.terms, draft.terms[:1]).any() == first
     tuned = numbers_of(draft, spreads, own).terms[:, 0].tolist()
     assert (0 not in tuned) == first

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ifthen.randomness import stream
 from ifthen.systems.pplx import anneal as search
-from ifthen.systems.pplx.list_value import list_value, new_valued, value
+from ifthen.systems.pplx.list_value import list_value, new_policy_value, value
 from ifthen.systems.pplx.table_lists import (
     copied,
     copy_list,
@@ -29,7 +29,7 @@ numbers = st.integers(0, 10_000)
 def guided(rules: list[naive_pplx.Rule]) -> search.Guide:
     """Return where a list loses."""
     own = table()
-    valued = new_valued(own, 1)
+    valued = new_policy_value(own, 1)
     value(own, as_rules(rules), valued)
     states = len(own.points)
     hints = search.Guide(np.zeros(states), np.zeros((states, ACTIONS), np.bool_), np.zeros(states, np.int64))

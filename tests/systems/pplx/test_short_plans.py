@@ -185,19 +185,19 @@ def test_lists_beyond_those_needed_do_not_play_once_no_steps_are_left() -> None:
     assert np.isnan(fitness[2:]).all()
     assert bench.episodes == 2 * FIRST_PLAYED < 2 * FEWEST_PLAYED
     bench = learner.bench(99, 1e6)
-    assert np.isfinite(bench.scored_alike(drafts, unknown, 9.0, most=10, needed=2)).all()
+    assert np.isfinite(bench.scored_alike(drafts, unknown, 9.0, most_episodes=10, needed=2)).all()
 
 
 def test_the_steps_of_scored_lists_are_kept_and_returns_are_the_same() -> None:
     system, task = seeker(), haystack()
     learner = learner_of(system)
     plain, keeping = learner.bench(99, 0.0), learner.bench(99, 0.0)
-    keeping.keeps, drafts, seeds = True, before_the_choice().drafts[:5], task.choosing(7)
+    keeping.keeps_episodes, drafts, seeds = True, before_the_choice().drafts[:5], task.choosing(7)
     assert keeping.play(drafts, seeds) == pytest.approx(plain.play(drafts, seeds))
     assert (keeping.steps, keeping.episodes) == (plain.steps, plain.episodes)
-    assert not plain.kept
-    assert sum(len(episode.actions) for episode in keeping.kept) == keeping.steps
-    for draft, episode in zip(np.repeat(np.arange(len(drafts)), 7), keeping.kept, strict=True):
+    assert not plain.kept_episodes
+    assert sum(len(episode.actions) for episode in keeping.kept_episodes) == keeping.steps
+    for draft, episode in zip(np.repeat(np.arange(len(drafts)), 7), keeping.kept_episodes, strict=True):
         inside = keeping.clipped(episode.points)
         assert (actions_at(drafts[draft], inside) == episode.actions).all()
 
@@ -223,7 +223,7 @@ def test_steps_inform_once_rewards_differ_or_an_episode_terminates() -> None:
         bench = learner_of(seeker()).bench(99, 0.0)
         assert (values.decay_of(bench, own) > 0) is expected
         assert values.decay_of(bench, own.with_clock(budget=1e6)) == 0
-    assert not known.forgetting().informs
+    assert not known.without_memory().informs
 
 
 def test_a_progress_bar_counts_the_steps_of_a_short_plan_where_they_take_the_time() -> None:

@@ -23,8 +23,8 @@ from ifthen.systems.pplx.list_value import (
     eliminate,
     error,
     list_value,
-    new_change,
-    new_valued,
+    new_policy_change,
+    new_policy_value,
     pays_to_sweep,
     read_policy,
     row_change,
@@ -96,7 +96,7 @@ def test_a_change_is_worth_what_the_changed_list_is_worth_from_scratch(
 ) -> None:
     own, before, after = table(seed % 7), some_rules(first), some_rules(second)
     rules, words = as_rules(before), 1
-    valued, change = new_valued(own, words), new_change(own, words)
+    valued, change = new_policy_value(own, words), new_policy_change(own, words)
     expected = naive_pplx.start_value(own, naive_pplx.policy_of(before, own.points))
     assert value(own, rules, valued) == pytest.approx(expected, abs=1e-9)
     assert list_value(own, rules) == pytest.approx(expected, abs=1e-9)
@@ -121,7 +121,7 @@ def test_a_change_is_worth_what_the_changed_list_is_worth_from_scratch(
 @pytest.mark.parametrize("gamma", [0.05, 0.9])
 def test_large_changes_are_swept_and_taken_anew(gamma: float) -> None:
     own, rules = table(gamma=gamma), as_rules(some_rules(1))
-    valued, change = new_valued(own, 1), new_change(own, 1)
+    valued, change = new_policy_value(own, 1), new_policy_change(own, 1)
     value(own, rules, valued)
     after = as_rules([(low, high, 1 - action % 2) for low, high, action in some_rules(1)])
     decide(after, change.chosen)

@@ -58,13 +58,13 @@ def board(axes: Axes, task: TabularTask, side: float, colours: Mapping[tuple[int
         side: of a cell, in inches.
         colours: of cells by row and column; the others get the ground's.
     """
-    map_ = {(r, c): letter for r, row in enumerate(letters(task)) for c, letter in enumerate(row)}
-    faces = [colours.get(at, GROUND.get(letter, ICE)) for at, letter in map_.items()]
-    squares = [CORNERS + np.array((c, r)) for r, c in map_]
+    cell_letters = {(r, c): letter for r, row in enumerate(letters(task)) for c, letter in enumerate(row)}
+    faces = [colours.get(cell, GROUND.get(letter, ICE)) for cell, letter in cell_letters.items()]
+    squares = [CORNERS + np.array((c, r)) for r, c in cell_letters]
     axes.add_collection(
         PolyCollection(squares, facecolors=faces, edgecolors="white", linewidths=2 * side, gid="cells")
     )
-    for (r, c), letter in map_.items():
+    for (r, c), letter in cell_letters.items():
         if letter == "S" or (r, c) not in colours:
             for shape in _icon(letter, r, c, side):
                 axes.add_patch(shape)
@@ -88,13 +88,13 @@ def _icon(letter: str, r: int, c: int, side: float) -> list[Patch]:
             for shape, colour, name in shapes
         ]
     if letter == "S":
-        look: dict[str, Any] = {
+        style: dict[str, Any] = {
             "facecolor": "white",
             "edgecolor": START,
             "linewidth": 2.4 * side,
             "zorder": 4,
         }
-        return [Circle((c - 0.33, r - 0.33), 0.09, gid="start", **look)]
+        return [Circle((c - 0.33, r - 0.33), 0.09, gid="start", **style)]
     return []
 
 
@@ -109,9 +109,9 @@ def borders(axes: Axes, ruleset: RuleSet, task: TabularTask, side: float) -> boo
     return bool(edges)
 
 
-def write_cell(axes: Axes, at: tuple[int, int], text: str, ink: str, size: float) -> None:
+def write_cell(axes: Axes, cell: tuple[int, int], text: str, ink: str, size: float) -> None:
     """Write a text into the middle of a cell, given by row and column."""
-    r, c = at
+    r, c = cell
     axes.text(c, r, text, ha="center", va="center", color=ink, fontsize=size, parse_math=False)
 
 
@@ -123,7 +123,7 @@ def ink_on(colour: Sequence[float]) -> str:
 
 def mixed_with_white(colour: str, share: float) -> tuple[float, float, float]:
     """Return a colour made paler by a share of white."""
-    red, green, blue = (part + (1 - part) * share for part in to_rgb(colour))
+    red, green, blue = (channel + (1 - channel) * share for channel in to_rgb(colour))
     return red, green, blue
 
 
@@ -147,8 +147,10 @@ def put_title(axes: Axes, text: str) -> None:
 
 def add_panel(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
     """Return a new panel at a place in a figure; everything is in inches."""
-    wide, high = figure.get_size_inches()
-    return figure.add_axes((left / wide, bottom / high, width / wide, height / high))
+    figure_width, figure_height = figure.get_size_inches()
+    return figure.add_axes(
+        (left / figure_width, bottom / figure_height, width / figure_width, height / figure_height)
+    )
 
 
 def boards(
@@ -174,22 +176,32 @@ def boards(
         in_a_row: how many boards stand side by side, at most.
     """
     rows, columns = grid_shape(task)
-    wide, high, top = columns * side, rows * side, first_place(task)[1]
+    board_width, board_height, top = columns * side, rows * side, first_place(task)[1]
     left = 0.32 + max(text_width(str(end), SMALL - 1) for end in (top, top + rows - 1))
-    names = [text_width(title, MEDIUM) for title in titles]
-    across, lines = min(in_a_row, len(titles)), -(-len(titles) // in_a_row)
-    steps = [left + max(wide, *names[i::in_a_row]) for i in range(across)]
-    width = sum(steps[:-1]) + left + max(wide + right, max(names[across - 1 :: in_a_row]) + 0.12)
-    under = 0.38 + key_height(width, below)
-    line = TITLE + high + 0.38
-    height = max((lines - 1) * line + TITLE + high + under, least_height)
-    under += (height - (lines - 1) * line - TITLE - high - under) / 2
+    title_widths = [text_width(title, MEDIUM) for title in titles]
+    n_across, n_lines = min(in_a_row, len(titles)), -(-len(titles) // in_a_row)
+    column_widths = [left + max(board_width, *title_widths[i::in_a_row]) for i in range(n_across)]
+    width = (
+        sum(column_widths[:-1])
+        + left
+        + max(board_width + right, max(title_widths[n_across - 1 :: in_a_row]) + 0.12)
+    )
+    bottom = 0.38 + key_height(width, below)
+    row_height = TITLE + board_height + 0.38
+    height = max((n_lines - 1) * row_height + TITLE + board_height + bottom, least_height)
+    bottom += (height - (n_lines - 1) * row_height - TITLE - board_height - bottom) / 2
     figure = Figure(figsize=(width, height))
     panels = []
     for i in range(len(titles)):
         row, column = divmod(i, in_a_row)
         panels.append(
-            add_panel(figure, sum(steps[:column]) + left, under + (lines - 1 - row) * line, wide, high)
+            add_panel(
+                figure,
+                sum(column_widths[:column]) + left,
+                bottom + (n_lines - 1 - row) * row_height,
+                board_width,
+                board_height,
+            )
         )
     for panel, title in zip(panels, titles, strict=True):
         put_title(panel, title)

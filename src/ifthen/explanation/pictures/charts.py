@@ -83,18 +83,21 @@ def _bars(ruleset: RuleSet, shares: Usage, bars: list[tuple[Floats, str, float, 
     words = [f"{r + 1}  {ruleset.rule_in_words(int(r))}" for r in rules]
     if max(text_width(line, SMALL) for line in words) > WIDEST_WORDS:
         words = [f"rule {r + 1}" for r in rules]
-    beside = max(text_width(line, SMALL) for line in words) + 0.15
-    width = beside + max(BAR_WIDTH, text_width(title, MEDIUM)) + 0.15
+    words_width = max(text_width(line, SMALL) for line in words) + 0.15
+    width = words_width + max(BAR_WIDTH, text_width(title, MEDIUM)) + 0.15
     figure = Figure(figsize=(width, TITLE + ROW * len(rules) + UNDER_BARS))
-    axes, rows = add_panel(figure, beside, UNDER_BARS, BAR_WIDTH, ROW * len(rules)), np.arange(len(rules))
+    axes, rows = (
+        add_panel(figure, words_width, UNDER_BARS, BAR_WIDTH, ROW * len(rules)),
+        np.arange(len(rules)),
+    )
     for values, colour, shift, label in bars:
-        thick = 0.36 if len(bars) == 2 else 0.6
-        axes.barh(rows + shift, 100 * values[rules], height=thick, color=colour, gid=label)
+        bar_height = 0.36 if len(bars) == 2 else 0.6
+        axes.barh(rows + shift, 100 * values[rules], height=bar_height, color=colour, gid=label)
     bare(axes)
     axes.set_ylim(len(rules) - 0.5, -0.5)
     axes.set_xlim(0, None)
     axes.set_yticks(rows, words, fontsize=SMALL, parse_math=False, ha="left")
-    axes.tick_params(axis="y", length=0, pad=72 * (beside - 0.08))
+    axes.tick_params(axis="y", length=0, pad=72 * (words_width - 0.08))
     axes.set_xlabel("share decided, in %", fontsize=SMALL, labelpad=2)
     put_title(axes, title)
     key_below(figure, [(label, Patch(facecolor=colour)) for _, colour, _, label in bars])
@@ -106,11 +109,11 @@ def _worth_a_bar(shares: Usage) -> tuple[Ints, str]:
     rules = np.arange(len(shares.states))
     if len(rules) <= BARS:
         return rules, "use of rules"
-    most = np.lexsort((-shares.states, -shares.steps))[:BARS]
-    kept = np.sort(most[shares.states[most] > 0])
-    others = np.setdiff1d(rules, kept)
-    what = "decide less" if shares.states[others].any() else "decide nothing"
-    return kept, f"use of rules ({len(others)} others {what})"
+    most_used = np.lexsort((-shares.states, -shares.steps))[:BARS]
+    shown = np.sort(most_used[shares.states[most_used] > 0])
+    left_out = np.setdiff1d(rules, shown)
+    phrase = "decide less" if shares.states[left_out].any() else "decide nothing"
+    return shown, f"use of rules ({len(left_out)} others {phrase})"
 
 
 def episode_figure(ruleset: RuleSet, task: Task, episode: int = 0) -> Figure:
@@ -121,11 +124,11 @@ def episode_figure(ruleset: RuleSet, task: Task, episode: int = 0) -> Figure:
         task: its task.
         episode: its number, from 0.
     """
-    found = trace(ruleset, task, episode=episode)
-    seen = (found.start, *(step.next_features for step in found.steps))
-    points = np.array([list(features.values()) for features in seen])
-    rules = [step.rule for step in found.steps if step.rule is not None]
-    actions = [task.action_names.index(step.action) for step in found.steps]
+    recorded = trace(ruleset, task, episode=episode)
+    observations = (recorded.start, *(step.next_features for step in recorded.steps))
+    points = np.array([list(features.values()) for features in observations])
+    rules = [step.rule for step in recorded.steps if step.rule is not None]
+    actions = [task.action_names.index(step.action) for step in recorded.steps]
     keys = _strip_keys(ruleset, actions, rules)
     names = [f.name + (f" ({f.unit})" if f.unit else "") for f in task.features]
     left = max(text_width(name, SMALL) for name in names) + 0.55
@@ -148,7 +151,7 @@ def episode_figure(ruleset: RuleSet, task: Task, episode: int = 0) -> Figure:
     _draw_strip(panels[-1], rules, rule_colour, "rules")
     panels[-1].tick_params(labelbottom=True)
     panels[-1].set_xlabel("step", fontsize=SMALL, labelpad=1)
-    heading = f"training episode {episode + 1}: return {found.total:.4g}, {ENDINGS[found.ending]}"
+    heading = f"training episode {episode + 1}: return {recorded.total:.4g}, {ENDINGS[recorded.ending]}"
     figure.text(left / width, 1 - 0.18 / height, heading, fontsize=MEDIUM, parse_math=False)
     key_below(figure, keys)
     return figure
@@ -157,21 +160,21 @@ def episode_figure(ruleset: RuleSet, task: Task, episode: int = 0) -> Figure:
 def _strip_keys(ruleset: RuleSet, actions: Sequence[int], rules: Sequence[int]) -> list[tuple[str, Artist]]:
     """Return what the strips' colours stand for."""
     deciding = sorted(set(rules)) if len(set(rules)) <= LISTED else []
-    named = [(ruleset.action_names[action], action_colour(action)) for action in sorted(set(actions))]
-    named += [(f"rule {rule + 1}", rule_colour(rule)) for rule in deciding]
-    return [(label, Patch(facecolor=colour)) for label, colour in named]
+    legend = [(ruleset.action_names[action], action_colour(action)) for action in sorted(set(actions))]
+    legend += [(f"rule {rule + 1}", rule_colour(rule)) for rule in deciding]
+    return [(label, Patch(facecolor=colour)) for label, colour in legend]
 
 
-def _draw_line(axes: Axes, values: Floats, whole: bool) -> None:
+def _draw_line(axes: Axes, values: Floats, is_integer: bool) -> None:
     """Draw one feature."""
     bare(axes)
     if values.min() < 0 < values.max():
         axes.axhline(0, color=GREY, linewidth=0.4)
-    steps = "steps-post" if whole else "default"
+    steps = "steps-post" if is_integer else "default"
     axes.plot(np.arange(len(values)), values, color=BLUE, linewidth=0.8, drawstyle=steps, gid="feature")
-    if whole and values.min() == values.max():
+    if is_integer and values.min() == values.max():
         axes.set_ylim(values[0] - 1, values[0] + 1)
-    axes.yaxis.set_major_locator(MaxNLocator(2, integer=whole))
+    axes.yaxis.set_major_locator(MaxNLocator(2, integer=is_integer))
     axes.tick_params(labelsize=SMALL - 1)
 
 
@@ -179,12 +182,12 @@ def _draw_strip(
     axes: Axes, values: Sequence[int], colour: Callable[[int], tuple[float, float, float]], name: str
 ) -> None:
     """Draw a strip in which neighbours that are equal are one box."""
-    boxes, colours, first = [], [], 0
-    for value, same in groupby(values):
-        last = first + len(list(same))
-        boxes.append(np.array([(first, 0), (last, 0), (last, 1), (first, 1)], dtype=np.float64))
+    boxes, colours, start = [], [], 0
+    for value, group in groupby(values):
+        end = start + len(list(group))
+        boxes.append(np.array([(start, 0), (end, 0), (end, 1), (start, 1)], dtype=np.float64))
         colours.append(colour(value))
-        first = last
+        start = end
     bare(axes)
     axes.add_collection(PolyCollection(boxes, facecolors=colours, edgecolors="none", gid=name))
     axes.set_ylim(0, 1)

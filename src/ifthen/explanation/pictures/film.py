@@ -95,17 +95,17 @@ def rendering(task: Task, mode: str) -> Any:
     return env
 
 
-def play(ruleset: RuleSet, task: Task, env: Any, seed: int, shown: Callable[[str], None]) -> None:
-    """Play an episode in an environment; `shown` is called before each step, and at the end, with words."""
+def play(ruleset: RuleSet, task: Task, env: Any, seed: int, show: Callable[[str], None]) -> None:
+    """Play an episode in an environment; `show` is called before each step, and at the end, with words."""
     try:
-        _play(ruleset, task, env, seed, shown)
+        _play(ruleset, task, env, seed, show)
     except IfthenError:
         raise
     except Exception as problem:  # whatever somebody's environment raises
         raise NoPictureError(f"{task.name} cannot be watched: {str(problem) or repr(problem)}.") from problem
 
 
-def _play(ruleset: RuleSet, task: Task, env: Any, seed: int, shown: Callable[[str], None]) -> None:
+def _play(ruleset: RuleSet, task: Task, env: Any, seed: int, show: Callable[[str], None]) -> None:
     observation, _ = env.reset(seed=seed)
     total, discount = 0.0, 1.0
     memory = first_memory(task.disturbances, task.features, seed) if task.disturbances else None
@@ -114,18 +114,18 @@ def _play(ruleset: RuleSet, task: Task, env: Any, seed: int, shown: Callable[[st
         if memory is not None:
             point = np.array(task.points_of(observation), dtype=np.float64)
             sense(memory, point)
-        (action,), (rule,) = (part.tolist() for part in ruleset.choose(point))
+        (action,), (rule,) = (chosen.tolist() for chosen in ruleset.choose(point))
         if rule < 0:
-            shown(f"step {step + 1}: no rule matches; return {total:.4g}")
+            show(f"step {step + 1}: no rule matches; return {total:.4g}")
             return
-        shown(f"step {step + 1}, rule {rule + 1}: {ruleset.rule_in_words(rule)}")
-        taken = action if memory is None else commanded(memory, action)
-        observation, reward, terminated, truncated, _ = env.step(task.numbered(taken))
+        show(f"step {step + 1}, rule {rule + 1}: {ruleset.rule_in_words(rule)}")
+        executed = action if memory is None else commanded(memory, action)
+        observation, reward, terminated, truncated, _ = env.step(task.numbered(executed))
         total, discount = total + discount * float(reward), discount * task.gamma
         if terminated or truncated:
-            shown(f"{'ended' if terminated else 'truncated'} after {step + 1:,} steps: return {total:.4g}")
+            show(f"{'ended' if terminated else 'truncated'} after {step + 1:,} steps: return {total:.4g}")
             return
-    shown(f"truncated after {task.t_max:,} steps: return {total:.4g}")
+    show(f"truncated after {task.t_max:,} steps: return {total:.4g}")
 
 
 def _picture(env: Any, task: Task) -> Image.Image:
@@ -148,38 +148,43 @@ def _on_board(ruleset: RuleSet, task: Task, seed: int) -> Iterator[Frame]:
     canvas.draw()
     empty = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
     to_pixels = figure.axes[0].transData.transform
-    side = abs(to_pixels((1, 0))[0] - to_pixels((0, 0))[0])
+    cell_side = abs(to_pixels((1, 0))[0] - to_pixels((0, 0))[0])
 
-    def at(state: int) -> Image.Image:
+    def board_with_dot(state: int) -> Image.Image:
         (row,), (column,) = places(table, np.array([state]))
         x, y = to_pixels((column, row))
         picture = empty.copy()
-        box = [x - 0.3 * side, empty.height - y - 0.3 * side, x + 0.3 * side, empty.height - y + 0.3 * side]
+        box = [
+            x - 0.3 * cell_side,
+            empty.height - y - 0.3 * cell_side,
+            x + 0.3 * cell_side,
+            empty.height - y + 0.3 * cell_side,
+        ]
         ImageDraw.Draw(picture).ellipse(box, fill=DOT, outline="white", width=2)
         return picture
 
-    played = trace(ruleset, table, seed=seed)
-    for step in played.steps:
+    episode = trace(ruleset, table, seed=seed)
+    for step in episode.steps:
         number = "" if step.rule is None else f", rule {step.rule + 1}"
-        slipped = f" ({played.slip_word})" if step.slipped else ""
-        yield Frame(at(step.state or 0), f"step {step.step + 1}{number}: {step.words}{slipped}")
-    alike = np.flatnonzero((table.state_features == list(played.last.values())).all(axis=1))
-    last = played.steps[-1].next_state if played.steps else None
-    yield Frame(at(int(alike[0]) if last is None else last), played.ending_in_words)
+        slipped = f" ({episode.slip_word})" if step.slipped else ""
+        yield Frame(board_with_dot(step.state or 0), f"step {step.step + 1}{number}: {step.words}{slipped}")
+    same_features = np.flatnonzero((table.state_features == list(episode.last.values())).all(axis=1))
+    last = episode.steps[-1].next_state if episode.steps else None
+    yield Frame(board_with_dot(int(same_features[0]) if last is None else last), episode.ending_in_words)
 
 
 def write_gif(path: Path, frames: list[Frame], rate: float) -> None:
     """Write frames with their captions as an animated GIF, whole or not at all."""
-    every = -(-len(frames) // MOST_FRAMES)
-    kept = [*frames[:-1:every], frames[-1]]
-    pictures = [_captioned(frame) for frame in kept]
-    apart = max(20, round(1000 / rate))  # viewers slow down what is faster
-    durations = [apart] * (len(pictures) - 1) + [round(1000 * LAST_SECONDS)]
-    written = io.BytesIO()
+    stride = -(-len(frames) // MOST_FRAMES)
+    chosen_frames = [*frames[:-1:stride], frames[-1]]
+    pictures = [_captioned(frame) for frame in chosen_frames]
+    frame_ms = max(20, round(1000 / rate))  # viewers slow down what is faster
+    durations = [frame_ms] * (len(pictures) - 1) + [round(1000 * LAST_SECONDS)]
+    gif = io.BytesIO()
     first, *more = pictures
-    first.save(written, "GIF", save_all=True, append_images=more, duration=durations, loop=0)
+    first.save(gif, "GIF", save_all=True, append_images=more, duration=durations, loop=0)
     with atomic_file(path) as file:
-        file.write(written.getvalue())
+        file.write(gif.getvalue())
 
 
 def _captioned(frame: Frame) -> Image.Image:
@@ -191,9 +196,9 @@ def _captioned(frame: Frame) -> Image.Image:
     lines = wrapped(frame.caption, lambda text: font.getlength(text) <= width - 2 * EDGE)
     if len(lines) > LINES:
         lines = [*lines[: LINES - 1], f"{lines[LINES - 1]} …"]
-    whole = Image.new("RGB", (width, picture.height + 2 * EDGE + LINES * (LETTERS + 4)), "white")
-    whole.paste(picture, (0, 0))
-    pen = ImageDraw.Draw(whole)
+    canvas = Image.new("RGB", (width, picture.height + 2 * EDGE + LINES * (LETTERS + 4)), "white")
+    canvas.paste(picture, (0, 0))
+    pen = ImageDraw.Draw(canvas)
     for i, line in enumerate(lines):
         pen.text((EDGE, picture.height + EDGE + i * (LETTERS + 4)), line, font=font, fill=INK)
-    return whole
+    return canvas

@@ -79,12 +79,12 @@ def policy_figure(ruleset: RuleSet, task: TabularTask, title: str = "") -> Figur
         title: the picture's title; the task's name where empty.
     """
     grid, side = cells(ruleset, task), cell_side(task)
-    asked = {(r, c): cell for r, row in enumerate(grid) for c, cell in enumerate(row) if cell.asked}
-    keys = _policy_keys(asked.values(), any("S" in row for row in letters(task)))
+    asked_cells = {(r, c): cell for r, row in enumerate(grid) for c, cell in enumerate(row) if cell.asked}
+    keys = _policy_keys(asked_cells.values(), any("S" in row for row in letters(task)))
     figure, (axes,) = boards(task, [title or task.name], side, below=list(keys))
     board(axes, task, side, {})
     shapes: dict[str, list[Floats]] = defaultdict(list)
-    for (r, c), cell in asked.items():
+    for (r, c), cell in asked_cells.items():
         ink = OPTIMAL if cell.optimal else SUBOPTIMAL
         if cell.action is None:
             write_cell(axes, (r, c), "∅", MISSING, 32 * side)
@@ -103,14 +103,14 @@ def policy_figure(ruleset: RuleSet, task: TabularTask, title: str = "") -> Figur
     return figure
 
 
-def _policy_keys(asked: Collection[Cell], start: bool) -> dict[str, Artist]:
+def _policy_keys(asked_cells: Collection[Cell], start: bool) -> dict[str, Artist]:
     """Return what the legend speaks of, with its marks."""
     marks = {
-        "optimal": (any(cell.optimal for cell in asked), OPTIMAL, r"$\rightarrow$", 9),
+        "optimal": (any(cell.optimal for cell in asked_cells), OPTIMAL, r"$\rightarrow$", 9),
         "not optimal": (
-            any(cell.action and not cell.optimal for cell in asked), SUBOPTIMAL, r"$\rightarrow$", 9
+            any(cell.action and not cell.optimal for cell in asked_cells), SUBOPTIMAL, r"$\rightarrow$", 9
         ),
-        "no rule": (any(cell.action is None for cell in asked), MISSING, r"$\emptyset$", 6),
+        "no rule": (any(cell.action is None for cell in asked_cells), MISSING, r"$\emptyset$", 6),
     }  # fmt: skip
     keys: dict[str, Artist] = {
         label: Line2D([], [], color=colour, linestyle="none", marker=marker, markersize=size)
@@ -143,18 +143,18 @@ def who_decides_figure(ruleset: RuleSet, task: TabularTask) -> Figure:
     _, deciders = ruleset.choose(task.dynamics.points)
     rules, side = np.unique(deciders[deciders >= 0]).tolist(), cell_side(task)
     words = {r: f"{r + 1}  {ruleset.rule_in_words(r)}" for r in rules} if len(rules) <= LISTED else {}
-    beside = max(text_width(line, SMALL) for line in words.values()) + 0.5 if words else 0.12
+    legend_width = max(text_width(line, SMALL) for line in words.values()) + 0.5 if words else 0.12
     title = "fittest rule for the action taken" if ruleset.votes else "deciding rule"
-    figure, (axes,) = boards(task, [title], side, beside, least_height=LINE * (len(words) + 1))
+    figure, (axes,) = boards(task, [title], side, legend_width, least_height=LINE * (len(words) + 1))
     deciding = by_cell(on_grid(deciders, task))
-    colours = {at: rule_colour(int(rule)) for at, rule in deciding.items() if rule >= 0}
+    colours = {cell: rule_colour(int(rule)) for cell, rule in deciding.items() if rule >= 0}
     board(axes, task, side, colours)
     borders(axes, ruleset, task, side)
     size = fitting_size([str(len(ruleset))], side, least=3.0)
-    for at, rule in deciding.items():
-        text, ink = (str(int(rule) + 1), ink_on(colours[at])) if rule >= 0 else ("∅", MISSING)
+    for cell, rule in deciding.items():
+        text, ink = (str(int(rule) + 1), ink_on(colours[cell])) if rule >= 0 else ("∅", MISSING)
         if size is not None:
-            write_cell(axes, at, text, ink, size)
+            write_cell(axes, cell, text, ink, size)
     if words:
         marks = (Patch(facecolor=rule_colour(r), edgecolor=BORDER, linewidth=0.4) for r in words)
         put_key(
@@ -201,8 +201,8 @@ class Heat(NamedTuple):
         if value == 0:
             return "" if self.blank_zero else "0"
         largest = max(abs(end) for end in self.ends)
-        fewest = next((d for d, least in enumerate((100, 10, 0.1, 0.01)) if largest >= least), 4)
-        text = f"{value:.{0 if self.whole else fewest}f}"
+        digits = next((d for d, limit in enumerate((100, 10, 0.1, 0.01)) if largest >= limit), 4)
+        text = f"{value:.{0 if self.whole else digits}f}"
         return text.replace("-", "−") if float(text) else "≈0"
 
 
@@ -214,11 +214,14 @@ def _density(ruleset: RuleSet, task: TabularTask) -> Heat:
 
 
 def _values(ruleset: RuleSet, task: TabularTask) -> Heat:
-    own = table_values(task, policy_table(ruleset, task))
-    best = value_iteration(task).values[task.decision_states]
-    low, high = np.nanmin([own, best], initial=0.0), np.nanmax([own, best], initial=0.0)
+    policy_values = table_values(task, policy_table(ruleset, task))
+    optimal_values = value_iteration(task).values[task.decision_states]
+    low, high = (
+        np.nanmin([policy_values, optimal_values], initial=0.0),
+        np.nanmax([policy_values, optimal_values], initial=0.0),
+    )
     norm = Normalize(low, high if high > low else 1.0)
-    return Heat({"value of the policy": own, "optimal value": best}, MANY, norm, "value")
+    return Heat({"value of the policy": policy_values, "optimal value": optimal_values}, MANY, norm, "value")
 
 
 def _advantages(ruleset: RuleSet, task: TabularTask) -> Heat:
@@ -231,8 +234,13 @@ def _advantages(ruleset: RuleSet, task: TabularTask) -> Heat:
 
 def _visits(ruleset: RuleSet, task: TabularTask) -> Heat:
     """Return visits on a scale of square roots: it tells rarely visited states from those never visited."""
-    found = visits(task, policy_table(ruleset, task), discounted=False)
-    return Heat({"expected visits per episode": found}, VISITS, PowerNorm(0.5, 0.0, found.max()), "visits")
+    expected_visits = visits(task, policy_table(ruleset, task), discounted=False)
+    return Heat(
+        {"expected visits per episode": expected_visits},
+        VISITS,
+        PowerNorm(0.5, 0.0, expected_visits.max()),
+        "visits",
+    )
 
 
 HEATS: dict[str, Callable[[RuleSet, TabularTask], Heat]] = {
@@ -243,45 +251,45 @@ HEATS: dict[str, Callable[[RuleSet, TabularTask], Heat]] = {
 }
 
 
-def heat_figure(what: str, ruleset: RuleSet, task: TabularTask) -> Figure:
+def heat_figure(kind: str, ruleset: RuleSet, task: TabularTask) -> Figure:
     """Draw a number of every state as a colour on the grid.
 
     Args:
-        what: "density", how many rules match in a state and advocate its action; "values", V^π next to V* on
+        kind: "density", how many rules match in a state and advocate its action; "values", V^π next to V* on
             one scale; "advantages", what the action taken costs, Q*(s, π(s)) − V*(s), white where it is
             optimal; "visits", how often a state is expected to be visited in an episode of at most t_max
             steps that starts uniformly in S_I.
         ruleset: the policy π.
         task: a task with a grid.
     """
-    return draw_heat(HEATS[what](ruleset, task), task)
+    return draw_heat(HEATS[kind](ruleset, task), task)
 
 
 def draw_heat(heat: Heat, task: TabularTask) -> Figure:
     """Draw numbers of every state as colours on the grid, a panel for each of their kinds."""
     grids = [by_cell(on_grid(values, task)) for values in heat.panels.values()]
-    beside = 0.55 + max(text_width(text, SMALL) for text in heat.ticks.values())
+    scale_width = 0.55 + max(text_width(text, SMALL) for text in heat.ticks.values())
     across = min(IN_A_ROW, len(grids))
-    side = cell_side(task, min(LARGEST_BOARD, (WIDTH - beside) / across - 0.45))
-    figure, axes = boards(task, list(heat.panels), side, beside, in_a_row=IN_A_ROW)
+    side = cell_side(task, min(LARGEST_BOARD, (WIDTH - scale_width) / across - 0.45))
+    figure, axes = boards(task, list(heat.panels), side, scale_width, in_a_row=IN_A_ROW)
     size = fitting_size([heat.text(value) for grid in grids for value in grid.values()], side)
-    asked = by_cell(on_grid(np.zeros(len(task.decision_states)), task))
+    asked_cells = by_cell(on_grid(np.zeros(len(task.decision_states)), task))
     for panel, grid in zip(axes, grids, strict=True):
-        colours = {at: heat.colour(value) for at, value in grid.items()}
+        colours = {cell: heat.colour(value) for cell, value in grid.items()}
         board(panel, task, side, colours)
-        for at, value in grid.items():
+        for cell, value in grid.items():
             if size is not None and heat.text(value):
-                write_cell(panel, at, heat.text(value), ink_on(colours[at]), size)
-        for at in sorted(asked.keys() - grid.keys()):  # no rule matches there, or later
-            write_cell(panel, at, "∅", MISSING, 24 * side)
+                write_cell(panel, cell, heat.text(value), ink_on(colours[cell]), size)
+        for cell in sorted(asked_cells.keys() - grid.keys()):  # no rule matches there, or later
+            write_cell(panel, cell, "∅", MISSING, 24 * side)
     _draw_scale(axes[across - 1], heat, grid_shape(task)[1] * side)
     return figure
 
 
 def _draw_scale(axes: Axes, heat: Heat, width: float) -> None:
     """Draw the scale of colours to the right of a board that is `width` inches wide, and as high as it."""
-    place = axes.inset_axes((1 + 0.1 / width, 0, 0.12 / width, 1))
-    bar = axes.figure.colorbar(ScalarMappable(heat.norm, heat.colours), cax=place)
+    inset = axes.inset_axes((1 + 0.1 / width, 0, 0.12 / width, 1))
+    bar = axes.figure.colorbar(ScalarMappable(heat.norm, heat.colours), cax=inset)
     bar.set_ticks(list(heat.ticks), labels=list(heat.ticks.values()))
     bar.ax.tick_params(labelsize=SMALL, width=0.6, length=2.5)
     bar.outline.set_linewidth(0.6)

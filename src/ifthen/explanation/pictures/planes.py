@@ -54,8 +54,8 @@ def fixed_values(
     """Return the values at which features are fixed, `(features,)`; see `slice_figure`."""
     if scope is None:
         middles = [f.low / 2 + f.high / 2 for f in ruleset.observed_features]
-        whole = [feature.is_integer for feature in ruleset.observed_features]
-        values = np.where(whole, np.floor(middles), middles)
+        are_integer = [feature.is_integer for feature in ruleset.observed_features]
+        values = np.where(are_integer, np.floor(middles), middles)
     else:
         values = median_point(scope.points)
     for name, value in (at or {}).items():
@@ -118,31 +118,31 @@ def importance(ruleset: RuleSet, scope: Scope) -> Floats:
         ruleset: the rules.
         scope: the states: visited states, or decision states.
     """
-    sample = int(np.clip(MATCHES / (len(ruleset) * scope.points.shape[1] ** 2), *SAMPLES))
-    every = np.unique(np.linspace(0, len(scope.points) - 1, sample).astype(np.int64))
-    points, actions = scope.points[every], scope.actions[every]
+    n_sampled = int(np.clip(MATCHES / (len(ruleset) * scope.points.shape[1] ** 2), *SAMPLES))
+    rows = np.unique(np.linspace(0, len(scope.points) - 1, n_sampled).astype(np.int64))
+    points, actions = scope.points[rows], scope.actions[rows]
     changed, moved = np.zeros(points.shape[1]), np.tile(points, (SWAPS, 1))
     shifts = [swap * len(points) // (SWAPS + 1) for swap in range(1, SWAPS + 1)]
     lows, highs = (ends.astype(np.float64) for ends in lows_and_highs(ruleset.features))
-    least, most = ruleset.bounds[..., 0], ruleset.bounds[..., 1]
+    lower, upper = ruleset.bounds[..., 0], ruleset.bounds[..., 1]
     # Payoffs are predicted from all features; elsewhere only those in a condition can change the action.
-    spoken_of = by_feature(ruleset, (least > lows) | (most < highs)).any(axis=0) | (not ruleset.ordered)
-    for d in np.flatnonzero(spoken_of):
+    mentioned = by_feature(ruleset, (lower > lows) | (upper < highs)).any(axis=0) | (not ruleset.ordered)
+    for d in np.flatnonzero(mentioned):
         moved[:, d] = np.concatenate([np.roll(points[:, d], shift) for shift in shifts])
         changed[d] = (choose_at(ruleset, moved)[0] != np.tile(actions, SWAPS)).mean()
         moved[:, d] = np.tile(points[:, d], SWAPS)
     widths = np.where(highs > lows, highs - lows, 1.0)
-    held = np.where(most >= least, most - least, most - least + widths)
-    left_out = np.where(highs > lows, 1 - held / widths, 0.0)
+    allowed = np.where(upper >= lower, upper - lower, upper - lower + widths)
+    left_out = np.where(highs > lows, 1 - allowed / widths, 0.0)
     weights = scope.shares + FEW / len(ruleset)
-    found: Floats = changed + FEW * (weights @ by_feature(ruleset, left_out))
-    return found
+    importances: Floats = changed + FEW * (weights @ by_feature(ruleset, left_out))
+    return importances
 
 
 def by_feature(ruleset: RuleSet, amounts: NDArray[Any]) -> NDArray[Any]:
     """Return amounts `(rules, features + terms)` by observed feature; a term's count for all its features."""
-    n, parts = len(ruleset.observed_features), coefficients(ruleset.features) != 0
-    return amounts[:, :n] + amounts[:, n:] @ parts if len(parts) else amounts
+    n, involved = len(ruleset.observed_features), coefficients(ruleset.features) != 0
+    return amounts[:, :n] + amounts[:, n:] @ involved if len(involved) else amounts
 
 
 class Regions(NamedTuple):
@@ -159,18 +159,18 @@ class Regions(NamedTuple):
 
     def runs(self) -> list[tuple[int, Floats]]:
         """Return neighbouring cells with the same rule as one rectangle `(4, 2)`, with the rule."""
-        found, begun = [], dict[tuple[int, int, int], int]()
+        rectangles, open_runs = [], dict[tuple[int, int, int], int]()
         for y, row in enumerate([*self.deciders, None]):
-            now: dict[tuple[int, int, int], int] = {}
+            current_runs: dict[tuple[int, int, int], int] = {}
             starts = [] if row is None else np.flatnonzero(np.diff(row, prepend=row[0] - 1)).tolist()
             for first, last in zip(starts, [*starts[1:], self.deciders.shape[1]], strict=False):
                 run = int(self.deciders[y, first]), first, last
-                now[run] = begun.pop(run, y)
-            for (rule, first, last), top in begun.items():
+                current_runs[run] = open_runs.pop(run, y)
+            for (rule, first, last), top in open_runs.items():
                 box = np.concatenate([self.box(top, first, last)[:2], self.box(y - 1, first, last)[2:]])
-                found.append((rule, box))
-            begun = now
-        return found
+                rectangles.append((rule, box))
+            open_runs = current_runs
+        return rectangles
 
     def box(self, row: int, first: int, last: int) -> Floats:
         """Return the corners of the cells of a row from column `first` up to column `last`, `(4, 2)`."""
@@ -182,27 +182,27 @@ class Regions(NamedTuple):
 
         That is in the cell of its own that is nearest to the middle of them all.
         """
-        both = self.across, self.down
-        x, y = ((edges - edges[0]) / (edges[-1] - edges[0]) for edges in both)
-        areas, found = np.outer(np.diff(y), np.diff(x)), {}
+        axis_edges = self.across, self.down
+        x, y = ((edges - edges[0]) / (edges[-1] - edges[0]) for edges in axis_edges)
+        areas, positions = np.outer(np.diff(y), np.diff(x)), {}
         for rule in np.unique(self.deciders).tolist():
-            rows, columns = own = np.nonzero(self.deciders == rule)
-            if areas[own].sum() < LEAST_AREA:
+            rows, columns = indices = np.nonzero(self.deciders == rule)
+            if areas[indices].sum() < LEAST_AREA:
                 continue
-            near, away = [], []
+            centres, offsets = [], []
             for edges, cells in ((x, columns), (y, rows)):
                 low, high = edges[cells], edges[cells + 1]
-                middle = np.average((low + high) / 2, weights=areas[own])
+                middle = np.average((low + high) / 2, weights=areas[indices])
                 room = np.minimum(MARGIN, (high - low) / 2)
-                near.append(np.clip(middle, low + room, high - room))
-                away.append(near[-1] - middle)
-            best = int(np.argmin(np.hypot(*away)))
-            at = (
-                edges[0] + place[best] * (edges[-1] - edges[0])
-                for edges, place in zip(both, near, strict=True)
+                centres.append(np.clip(middle, low + room, high - room))
+                offsets.append(centres[-1] - middle)
+            best = int(np.argmin(np.hypot(*offsets)))
+            position = (
+                edges[0] + centre[best] * (edges[-1] - edges[0])
+                for edges, centre in zip(axis_edges, centres, strict=True)
             )
-            found[rule] = float(next(at)), float(next(at))
-        return found
+            positions[rule] = float(next(position)), float(next(position))
+        return positions
 
 
 def rule_borders(across: Edges, down: Edges, deciders: NDArray[Any]) -> list[Floats]:
@@ -213,12 +213,12 @@ def rule_borders(across: Edges, down: Edges, deciders: NDArray[Any]) -> list[Flo
         down: the edges of the rows, `(rows + 1,)`.
         deciders: the rule of every cell, `(rows, columns)`; cells with NaN have no borders.
     """
-    found = []
+    lines = []
     for r, c in np.argwhere(np.nan_to_num(np.diff(deciders, axis=1))).tolist():
-        found.append(np.array([(across[c + 1], down[r]), (across[c + 1], down[r + 1])]))
+        lines.append(np.array([(across[c + 1], down[r]), (across[c + 1], down[r + 1])]))
     for r, c in np.argwhere(np.nan_to_num(np.diff(deciders, axis=0))).tolist():
-        found.append(np.array([(across[c], down[r + 1]), (across[c + 1], down[r + 1])]))
-    return found
+        lines.append(np.array([(across[c], down[r + 1]), (across[c + 1], down[r + 1])]))
+    return lines
 
 
 def regions(ruleset: RuleSet, pair: Sequence[int], fixed: Floats) -> Regions:
@@ -229,8 +229,8 @@ def regions(ruleset: RuleSet, pair: Sequence[int], fixed: Floats) -> Regions:
         pair: the numbers of the features, the horizontal one first; one number gives a single row.
         fixed: the value of every feature, `(features,)`; those of the pair do not matter.
     """
-    others = [d for d in range(len(fixed)) if d not in pair]
-    reaching = ruleset.bounds[inside(ruleset.bounds[:, others], fixed[others]).all(axis=1)]
+    other_features = [d for d in range(len(fixed)) if d not in pair]
+    reaching = ruleset.bounds[inside(ruleset.bounds[:, other_features], fixed[other_features]).all(axis=1)]
     exact = ruleset.ordered and not ruleset.terms  # borders along a term are slanted
     sides = [_edges(ruleset.features[d], reaching[:, d], exact) for d in pair]
     across, down = sides if len(pair) == 2 else (sides[0], np.array([0.0, 1.0]))
@@ -246,12 +246,12 @@ def _edges(feature: Feature, bounds: Floats, exact: bool) -> Edges:
     """Return where cells begin and end along a feature."""
     if feature.low == feature.high or (feature.is_integer and feature.width <= MOST_VALUES):
         return np.arange(feature.low, feature.high + 2) - 0.5
-    parts = [np.array([feature.low, feature.high], dtype=np.float64)]
+    cut_points = [np.array([feature.low, feature.high], dtype=np.float64)]
     if exact or len(bounds) <= MANY_RULES:
-        parts.append(bounds.ravel())
+        cut_points.append(bounds.ravel())
     if not exact:
-        parts.append(np.linspace(feature.low, feature.high, FINE + 1))
-    return np.unique(np.concatenate(parts))
+        cut_points.append(np.linspace(feature.low, feature.high, FINE + 1))
+    return np.unique(np.concatenate(cut_points))
 
 
 def _middles(feature: Feature, edges: Edges) -> Floats:

@@ -118,12 +118,17 @@ def letters(task: TabularTask) -> list[list[str]]:
         return [list(row) for row in task.layout]
     grid = np.full(grid_shape(task), " ")
     states, initial = task.decision_states, np.unique(task.initial_states)
-    follows, ends, reward = task.next_state[states], task.done[states], task.reward[states]
+    next_states, ends, reward = task.next_state[states], task.done[states], task.reward[states]
     optimal = value_iteration(task).optimal_actions[states][:, :, None]
     goals = ends & optimal & (reward == reward[ends].max(initial=-np.inf))
-    for letter, found in (("H", follows[ends]), ("G", follows[goals]), ("F", states), ("S", initial)):
+    for letter, marked in (
+        ("H", next_states[ends]),
+        ("G", next_states[goals]),
+        ("F", states),
+        ("S", initial),
+    ):
         if letter != "S" or len(initial) == 1:
-            grid[places(task, found)] = letter
+            grid[places(task, marked)] = letter
     return [[str(letter) for letter in row] for row in grid]
 
 
@@ -131,11 +136,11 @@ def cells(ruleset: RuleSet, task: TabularTask) -> list[list[Cell]]:
     """Return the grid, row by row, with the policy's action in every cell."""
     table = policy_table(ruleset, task)
     optimal = value_iteration(task).optimal_actions[task.decision_states, table]
-    actions, best = by_cell(on_grid(table, task)), by_cell(on_grid(optimal, task))
+    actions, is_optimal = by_cell(on_grid(table, task)), by_cell(on_grid(optimal, task))
     grid = [[Cell(letter) for letter in row] for row in letters(task)]
     for (r, c), action in actions.items():
         name = task.action_names[int(action)] if action >= 0 else None
-        grid[r][c] = Cell(grid[r][c].letter, name, action >= 0 and best[r, c] == 1, asked=True)
+        grid[r][c] = Cell(grid[r][c].letter, name, action >= 0 and is_optimal[r, c] == 1, asked=True)
     return grid
 
 
@@ -145,16 +150,16 @@ def policy_text(ruleset: RuleSet, task: TabularTask, width: int = 10_000) -> Tex
     if len(grid[0]) > width:
         return Text("(the grid is wider than this terminal: draw it with --png)")
     roomy = 3 * len(grid[0]) <= width
-    text, used = Text(), {}
+    text, legend = Text(), {}
     for row in grid:
         for cell in row:
             symbol, kind = sign_of(cell)
             style, meaning = LOOKS[kind]
             padded = f"({symbol[0]})" if kind == "other" else f" {symbol[0]} "
-            used[meaning] = (padded.strip(), style)
+            legend[meaning] = (padded.strip(), style)
             text.append(padded if roomy else symbol[0], style=style)
         text.append("\n")
-    for meaning, (symbol, style) in sorted(used.items()):
+    for meaning, (symbol, style) in sorted(legend.items()):
         text.append(f"{symbol} {meaning}  ", style=style)
     return text
 

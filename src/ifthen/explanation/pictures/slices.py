@@ -90,16 +90,16 @@ def slice_figure(
     planes = [regions(ruleset, pair, fixed) for pair in pairs]
     covers = [_covered(scope, plane) for plane in planes]
     visited = scope if scope is not None and scope.unit == "visited state" else None
-    paths = visited is not None and len(ruleset.observed_features) == 2
+    draws_paths = visited is not None and len(ruleset.observed_features) == 2
     keys = _keys(ruleset, planes, covers)
     if visited is not None:
-        mark = {"linewidth": 0.8} if paths else {"linestyle": "none", "marker": ".", "markersize": 3}
-        keys.append(("episodes" if paths else "states visited", Line2D([], [], color=INK, **mark)))
+        marker = {"linewidth": 0.8} if draws_paths else {"linestyle": "none", "marker": ".", "markersize": 3}
+        keys.append(("episodes" if draws_paths else "states visited", Line2D([], [], color=INK, **marker)))
     figure, panels = _panels(ruleset, fixed, pairs, [label for label, _ in keys])
     for panel, pair, plane, cover in zip(panels, pairs, planes, covers, strict=True):
         _draw(panel, ruleset, plane, cover)
         _label_axes(panel, [ruleset.features[d] for d in pair])
-        if paths and task is not None:
+        if draws_paths and task is not None:
             _draw_paths(panel, ruleset, task, pair)
         elif visited is not None:
             _draw_dots(panel, ruleset, visited, pair)
@@ -119,8 +119,8 @@ def _covered(scope: Scope | None, plane: Regions) -> Covers:
 
 def _keys(ruleset: RuleSet, planes: Sequence[Regions], covers: Sequence[Covers]) -> list[tuple[str, Artist]]:
     """Return what stands in the legend: the actions that can be seen, "no rule" and "no state"."""
-    seen = [plane.deciders[~cover] for plane, cover in zip(planes, covers, strict=True)]
-    deciders = np.unique(np.concatenate(seen))
+    visible_deciders = [plane.deciders[~cover] for plane, cover in zip(planes, covers, strict=True)]
+    deciders = np.unique(np.concatenate(visible_deciders))
     actions = np.unique(ruleset.actions[deciders[deciders >= 0]]).tolist()
     colours = {ruleset.action_names[action]: action_colour(action) for action in actions}
     if (deciders < 0).any():
@@ -136,17 +136,17 @@ def _panels(
     """Return a figure with a panel per pair, between the values held fixed and a legend."""
     columns = min(3, len(pairs))
     side, rows = SIDES[columns], -(-len(pairs) // columns)
-    width, high = columns * (LEFT + side) + GAP, side if len(pairs[0]) == 2 else 0.4
-    room, told = width - LEFT - GAP, _fixed_in_words(ruleset, fixed, pairs)
-    heading = wrapped(told, lambda line: text_width(line, MEDIUM) <= room)
+    width, panel_height = columns * (LEFT + side) + GAP, side if len(pairs[0]) == 2 else 0.4
+    heading_width, fixed_words = width - LEFT - GAP, _fixed_in_words(ruleset, fixed, pairs)
+    heading = wrapped(fixed_words, lambda line: text_width(line, MEDIUM) <= heading_width)
     top = 0.15 * len(heading) + 0.12
-    height = top + rows * (high + UNDER + GAP) + key_height(width, labels)
+    height = top + rows * (panel_height + UNDER + GAP) + key_height(width, labels)
     figure = Figure(figsize=(width, height))
     panels = []
     for i in range(len(pairs)):
         x = LEFT + (i % columns) * (LEFT + side)
-        y = height - top - (i // columns) * (high + UNDER + GAP) - high
-        panels.append(add_panel(figure, x, y, side, high))
+        y = height - top - (i // columns) * (panel_height + UNDER + GAP) - panel_height
+        panels.append(add_panel(figure, x, y, side, panel_height))
     for i, line in enumerate(heading):
         y = 1 - (0.2 + 0.15 * i) / height
         figure.text(LEFT / width, y, line, fontsize=MEDIUM, parse_math=False)
@@ -155,14 +155,14 @@ def _panels(
 
 def _draw(axes: Axes, ruleset: RuleSet, plane: Regions, cover: Covers) -> None:
     """Draw regions and their borders, and cover what is no state."""
-    parts: dict[int, list[Path]] = {}
+    paths_by_rule: dict[int, list[Path]] = {}
     for rule, box in plane.runs():
-        parts.setdefault(rule, []).append(Path([*box, box[0]], closed=True))
-    colours = [action_colour(int(ruleset.actions[rule]) if rule >= 0 else -1) for rule in parts]
+        paths_by_rule.setdefault(rule, []).append(Path([*box, box[0]], closed=True))
+    colours = [action_colour(int(ruleset.actions[rule]) if rule >= 0 else -1) for rule in paths_by_rule]
     # A rule's parts are filled at once: one by one they would leave stripes between them.
-    whole = [Path.make_compound_path(*each) for each in parts.values()]
+    compounds = [Path.make_compound_path(*paths) for paths in paths_by_rule.values()]
     axes.add_collection(
-        PathCollection(whole, facecolors=colours, edgecolors="none", linewidths=0, gid="regions")
+        PathCollection(compounds, facecolors=colours, edgecolors="none", linewidths=0, gid="regions")
     )
     edges = rule_borders(plane.across, plane.down, plane.deciders)
     axes.add_collection(LineCollection(edges, colors=INK, linewidths=0.7, gid="rule borders"))
@@ -193,21 +193,21 @@ def _label_axes(axes: Axes, features: Sequence[Feature]) -> None:
 
 def _draw_dots(axes: Axes, ruleset: RuleSet, scope: Scope, pair: Sequence[int]) -> None:
     """Draw visited states, whatever their other features are; whole numbers are spread a little."""
-    every = np.unique(np.linspace(0, len(scope) - 1, DOTS).astype(np.int64))
-    spots = np.full((len(every), 2), 0.5)
+    rows = np.unique(np.linspace(0, len(scope) - 1, DOTS).astype(np.int64))
+    dots = np.full((len(rows), 2), 0.5)
     for i, d in enumerate(pair):
-        spots[:, i] = scope.points[every, d]
+        dots[:, i] = scope.points[rows, d]
     for i, step in enumerate((0.7548776662466927, 0.5698402909980532)):
         if i >= len(pair) or ruleset.features[pair[i]].is_integer:
-            spots[:, i] += ((1 + np.arange(len(every))) * step % 1 - 0.5) * 0.6
-    axes.plot(*spots.T, ".", color=INK, markersize=1.6, alpha=0.3, markeredgewidth=0, gid="states visited")
+            dots[:, i] += ((1 + np.arange(len(rows))) * step % 1 - 0.5) * 0.6
+    axes.plot(*dots.T, ".", color=INK, markersize=1.6, alpha=0.3, markeredgewidth=0, gid="states visited")
 
 
 def _draw_paths(axes: Axes, ruleset: RuleSet, task: Task, pair: Sequence[int]) -> None:
     """Draw some training episodes as lines, with a ring where they start."""
     for episode in recorded_episodes(ruleset, task)[:PATHS]:
-        whole = np.vstack([episode.points, episode.last])
-        points = np.clip(whole, *lows_and_highs(task.features))[:, list(pair)]
+        observations = np.vstack([episode.points, episode.last])
+        points = np.clip(observations, *lows_and_highs(task.features))[:, list(pair)]
         axes.plot(*points.T, color=INK, linewidth=0.7, alpha=0.75, gid="episode")
         axes.plot(*points[0], "o", markersize=3, markerfacecolor="white", color=INK, markeredgewidth=0.7)
 
@@ -225,11 +225,11 @@ def _draw_numbers(axes: Axes, ruleset: RuleSet, plane: Regions, scale: float) ->
 
 def _fixed_in_words(ruleset: RuleSet, fixed: Floats, pairs: Sequence[tuple[int, ...]]) -> str:
     """Return which features are held fixed, and where; the only panel's own are not."""
-    own = pairs[0] if len(pairs) == 1 else ()
+    drawn = pairs[0] if len(pairs) == 1 else ()
     values = {
         feature.name: number_in_words(float(f"{value:.4g}"))
         for d, (feature, value) in enumerate(zip(ruleset.observed_features, fixed.tolist(), strict=True))
-        if d not in own
+        if d not in drawn
     }
     words = values_in_words(values, ruleset.tested)
     return ("the others at " if len(pairs) > 1 else "at ") + words if words else ""

@@ -55,25 +55,25 @@ def write_pictures(
 def drawings(ruleset: RuleSet, task: Task | None = None) -> dict[str, Callable[[], Figure]]:
     """Return what draws each picture, by its name; see `write_pictures`."""
     check_fits(ruleset, task)
-    found: dict[str, Callable[[], Figure]] = {}
+    by_name: dict[str, Callable[[], Figure]] = {}
     slices = partial(slice_figure, ruleset, task)
     if task is None:
         return {"slices": slices}
     if isinstance(task, EnvTask):
-        found["policy"] = partial(slice_figure, ruleset, task, features=2)
+        by_name["policy"] = partial(slice_figure, ruleset, task, features=2)
         if len(ruleset.observed_features) > 2:
-            found["slices"] = slices
-        found["usage"] = partial(visits_figure, ruleset, task)
-        found["episode"] = partial(episode_figure, ruleset, task)
-        return found
+            by_name["slices"] = slices
+        by_name["usage"] = partial(visits_figure, ruleset, task)
+        by_name["episode"] = partial(episode_figure, ruleset, task)
+        return by_name
     table = tabular(task, "a picture of states")
-    use: dict[str, Callable[[], Figure]] = {"usage": partial(usage_figure, ruleset, table)}
+    usage_picture: dict[str, Callable[[], Figure]] = {"usage": partial(usage_figure, ruleset, table)}
     if not table.on_grid:
-        return use | {"slices": slices}
-    found["policy"] = partial(policy_figure, ruleset, table)
-    found["who-decides"] = partial(who_decides_figure, ruleset, table)
-    found |= {what: partial(heat_figure, what, ruleset, table) for what in HEATS}
-    return found | use
+        return usage_picture | {"slices": slices}
+    by_name["policy"] = partial(policy_figure, ruleset, table)
+    by_name["who-decides"] = partial(who_decides_figure, ruleset, table)
+    by_name |= {kind: partial(heat_figure, kind, ruleset, table) for kind in HEATS}
+    return by_name | usage_picture
 
 
 def policy_picture(ruleset: RuleSet, task: Task) -> Figure | None:

@@ -70,9 +70,9 @@ def export_device(
     check_fits(ruleset, task)
     rules, exact = _list_of(ruleset, task, format, numbers)
     constraints += constraints_in(requirements_in(require), rules.observed_features, rules.action_names)
-    given, written, device, outward, added = for_device(rules, numbers, constraints)
-    deviation, vectors = deviation_of(given, device, written), test_vectors(written, device)
-    kept = tuple(_kept_in_words([each.text for each in constraints], outward, added))
+    original, written, device, outward, added = for_device(rules, numbers, constraints)
+    deviation, vectors = deviation_of(original, device, written), test_vectors(written, device)
+    kept = tuple(_kept_in_words([constraint.text for constraint in constraints], outward, added))
     head = head_of(ruleset, task, exact, deviation, kept)
     files = WRITERS[format](written, device, head, vectors, name)
     return DeviceExport(files, deviation, tuple(vectors), kept)
@@ -94,9 +94,9 @@ def _kept_in_words(texts: Sequence[str], outward: int, added: int) -> Iterator[s
     yield "Kept for every reading that is not refused, also after rounding, proved by exact reasoning:"
     yield from (f"  {text}" for text in dict.fromkeys(texts))
     if outward:
-        first = "The first rule is" if outward == 1 else f"The first {outward} rules are"
-        put = f" {added} of them stand on top for this device alone." if added else ""
-        yield f"{first} from requirements and rounded outward.{put}"
+        subject = "The first rule is" if outward == 1 else f"The first {outward} rules are"
+        note = f" {added} of them stand on top for this device alone." if added else ""
+        yield f"{subject} from requirements and rounded outward.{note}"
 
 
 def check_numbers(format: str, numbers: str) -> None:

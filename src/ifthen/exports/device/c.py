@@ -45,8 +45,8 @@ class DeviceC(DeviceLanguage, C):
     def in_range(self, d: int) -> str:
         """Return the test that a value is in its range; of a feature that clips, that it is a number."""
         if self.ruleset.features[d].clips:
-            whole = self.device.counts_steps
-            return f"{self.inputs[d]} {f'> INT{self.device.bits}_MIN' if whole else f'== {self.inputs[d]}'}"
+            value, bits = self.inputs[d], self.device.bits
+            return f"{value} > INT{bits}_MIN" if self.device.counts_steps else f"{value} == {value}"
         return super().in_range(d)
 
 
@@ -54,11 +54,18 @@ def to_device_c(
     ruleset: RuleSet, device: Device, about: list[str], vectors: list[Vector], name: str
 ) -> dict[str, str]:
     """Return the texts of a header, a C file and a test program, by file name."""
-    own = identifiers([n.upper() for n in ruleset.action_names], "ACTION", ("NONE", "FEATURES", "ACTIONS"))
-    enum, observed = [f"IFTHEN_{each}" for each in own], range(len(ruleset.observed_features))
+    identifiers_of_actions = identifiers(
+        [n.upper() for n in ruleset.action_names], "ACTION", ("NONE", "FEATURES", "ACTIONS")
+    )
+    enum, observed = (
+        [f"IFTHEN_{identifier}" for identifier in identifiers_of_actions],
+        range(len(ruleset.observed_features)),
+    )
     sums = [f"t[{t}]" for t in range(len(ruleset.terms))]
     code = DeviceC(ruleset, [f"s[{d}]" for d in observed], sums, enum, device)
-    added = [code.added(term, own_sum) for term, own_sum in zip(ruleset.terms, device.sums, strict=True)]
+    added = [
+        code.added(term, device_sum) for term, device_sum in zip(ruleset.terms, device.sums, strict=True)
+    ]
     kind, body = TYPES[device.numbers], [ascii_text(line) for line in code.choice()]
     values: dict[str, Any] = {
         "about": about,
@@ -69,7 +76,9 @@ def to_device_c(
         "whole": device.counts_steps,
         "bits": device.bits,
         "converts": device.numbers != "float64",
-        "scales": ", ".join(number_in_words(2.0 ** getattr(own, "places", 0)) for own in device.features),
+        "scales": ", ".join(
+            number_in_words(2.0 ** getattr(encoding, "places", 0)) for encoding in device.features
+        ),
         "most": 2 ** (device.bits - 1) - 1,
         "conversions": _conversions(code, device),
         "features": len(observed),
@@ -103,18 +112,20 @@ def _conversions(code: DeviceC, device: Device) -> list[tuple[int, str, str]]:
     if device.numbers == "float64":
         return []
     most = 2 ** (device.bits - 1) - 1 if device.counts_steps else float(np.finfo(np.float32).max)
-    found: dict[tuple[int, float], None] = {}
-    for d, (feature, own) in enumerate(zip(code.ruleset.observed_features, device.features, strict=True)):
+    pairs: dict[tuple[int, float], None] = {}
+    for d, (feature, encoding) in enumerate(
+        zip(code.ruleset.observed_features, device.features, strict=True)
+    ):
         ends = {
             float(end) for end in (feature.low, feature.high, *code.ruleset.bounds[:, d].ravel().tolist())
         }
-        cuts = {own.cut(own.nearest(end)) for end in ends}
-        after = {math.nextafter(cut, math.inf) for cut in cuts}
-        values = sorted(ends | cuts | after)[:MOST_VALUES]
-        found |= dict.fromkeys((d, value) for value in (*values, -1e300, 1e300) if math.isfinite(value))
+        cuts = {encoding.cut(encoding.nearest(end)) for end in ends}
+        just_above = {math.nextafter(cut, math.inf) for cut in cuts}
+        values = sorted(ends | cuts | just_above)[:MOST_VALUES]
+        pairs |= dict.fromkeys((d, value) for value in (*values, -1e300, 1e300) if math.isfinite(value))
     return [
         (d, code.number(value), code.code(min(max(device.features[d].nearest(value), -most), most)))
-        for d, value in found
+        for d, value in pairs
     ]
 
 
@@ -122,11 +133,11 @@ def _ranges(code: DeviceC, device: Device) -> list[tuple[str, int, str, str, str
     """Return name, number, ends and steps per unit of each feature that gets constants of its own."""
     observed = code.ruleset.observed_features
     names = identifiers([f.name.upper() for f in observed], "FEATURE", ("FEATURES", "ACTIONS"))
-    found = []
+    ranges = []
     for d in shown_columns(code.ruleset):
         if d < len(observed):
-            own = device.features[d]
-            places = getattr(own, "places", 0)
+            encoding = device.features[d]
+            places = getattr(encoding, "places", 0)
             scale = number_in_words(2.0**places) if device.counts_steps else ""
-            found.append((names[d], d, *code.ends(d), scale))
-    return found
+            ranges.append((names[d], d, *code.ends(d), scale))
+    return ranges

@@ -75,12 +75,12 @@ class Deviation:
         """Return sentences for the head of a file."""
         if self.numbers == "float64":
             return ["It acts as the policy in double precision, to the last bit."]
-        held = f"Values that {self.numbers} holds exactly"
+        exact_values = f"Values that {self.numbers} holds exactly"
         if self.exact:
-            lines = [f"{held} get the same action as in double precision."]
+            lines = [f"{exact_values} get the same action as in double precision."]
         else:
             lines = [
-                f"{held} get the same action as in double precision, except near these thresholds:",
+                f"{exact_values} get the same action as in double precision, except near these thresholds:",
                 *(f"  {b.test}: within {upward(b.of_codes)}" for b in self.bands if b.of_codes),
             ]
         if not any(band.of_readings for band in self.bands):
@@ -97,8 +97,8 @@ class Deviation:
         if not self.share:
             return "Proved by exact reasoning: of all readings in the ranges none gets another action."
         size = upward(Fraction(self.share))
-        told = f"of all readings in the ranges a share of {size} gets another action"
-        return f"Proved by exact reasoning: {told}."
+        finding = f"of all readings in the ranges a share of {size} gets another action"
+        return f"Proved by exact reasoning: {finding}."
 
     def to_table(self) -> TextTable:
         """Return the bands, for a terminal."""
@@ -134,23 +134,23 @@ def deviation_of(ruleset: RuleSet, device: Device, written: RuleSet | None = Non
     errors = term_errors(ruleset, device)
     bands: dict[str, Band] = {}
     for d, feature in enumerate(ruleset.features):
-        for value, is_low, put in _thresholds_put(ruleset, written or ruleset, d):
+        for value, is_low, written_value in _written_thresholds(ruleset, written or ruleset, d):
             sign = "≥" if is_low else "≤"
             unit = f" {feature.unit}" if feature.unit else ""
             test = f"{feature.name} {sign} {number_in_words(value)}{unit}"
-            shift = abs(Fraction(put) - Fraction(value))
+            shift = abs(Fraction(written_value) - Fraction(value))
             if feature.is_term:
                 codes, readings = (error + shift for error in errors[d - len(device.features)])
             else:
-                moved = moved_threshold(feature, device.encoding(d), put, is_low)
+                moved = moved_threshold(feature, device.encoding(d), written_value, is_low)
                 codes, readings = shift, abs(Fraction(moved) - Fraction(value))
-            known = bands.get(test, Band(test, Fraction(0), Fraction(0)))
-            bands[test] = Band(test, max(known.of_codes, codes), max(known.of_readings, readings))
+            band = bands.get(test, Band(test, Fraction(0), Fraction(0)))
+            bands[test] = Band(test, max(band.of_codes, codes), max(band.of_readings, readings))
     touched = tuple(band for band in bands.values() if band.of_codes or band.of_readings)
     steps = [
-        f"{f.name}: a step is {number_in_words(2.0**-own.places)}{f' {f.unit}' if f.unit else ''}"
-        for f, own in zip(ruleset.observed_features, device.features, strict=True)
-        if isinstance(own, Steps) and not own.whole
+        f"{f.name}: a step is {number_in_words(2.0**-encoding.places)}{f' {f.unit}' if f.unit else ''}"
+        for f, encoding in zip(ruleset.observed_features, device.features, strict=True)
+        if isinstance(encoding, Steps) and not encoding.whole
     ]
     share = None if ruleset.terms else different_share(ruleset, device, written or ruleset)
     return Deviation(device.numbers, touched, tuple(steps), share)
@@ -162,21 +162,27 @@ def thresholds(ruleset: RuleSet, d: int) -> list[tuple[float, bool]]:
     The ends of a range are tested, too, where values beyond are refused.
     """
     feature = ruleset.features[d]
-    found = set()
+    ends = set()
     for low, high in ruleset.bounds[:, d].tolist():
-        found |= {(low, True)} if low > feature.low or low > high else set()
-        found |= {(high, False)} if high < feature.high or low > high else set()
+        ends |= {(low, True)} if low > feature.low or low > high else set()
+        ends |= {(high, False)} if high < feature.high or low > high else set()
     if not feature.clips:
-        found |= {(float(feature.low), True), (float(feature.high), False)}
-    return sorted(found)
+        ends |= {(float(feature.low), True), (float(feature.high), False)}
+    return sorted(ends)
 
 
-def _thresholds_put(ruleset: RuleSet, written: RuleSet, d: int) -> list[tuple[float, bool, float]]:
+def _written_thresholds(ruleset: RuleSet, written: RuleSet, d: int) -> list[tuple[float, bool, float]]:
     """Return the thresholds of feature d, each with the place at which one is written."""
-    found = {(value, is_low, value) for value, is_low in thresholds(ruleset, d)}
-    for own, put in zip(ruleset.bounds[:, d].tolist(), written.bounds[:, d].tolist(), strict=True):
-        found |= {(own[end], end == 0, put[end]) for end in (0, 1) if own[end] != put[end]}
-    return sorted(found)
+    ends = {(value, is_low, value) for value, is_low in thresholds(ruleset, d)}
+    for interval, written_interval in zip(
+        ruleset.bounds[:, d].tolist(), written.bounds[:, d].tolist(), strict=True
+    ):
+        ends |= {
+            (interval[end], end == 0, written_interval[end])
+            for end in (0, 1)
+            if interval[end] != written_interval[end]
+        }
+    return sorted(ends)
 
 
 def moved_threshold(feature: Feature, encoding: Encoding, value: float, is_low: bool) -> float:
@@ -189,17 +195,17 @@ def moved_threshold(feature: Feature, encoding: Encoding, value: float, is_low: 
 
 def different_share(ruleset: RuleSet, device: Device, written: RuleSet) -> float | None:
     """Return the share of readings that get another action; None where the search gave up."""
-    parts, others = ruleset.unwrapped()[0], written.unwrapped()[0]
-    exact, moved = parts.bounds.astype(np.float64), _moved(others, device)
-    kept = (moved[..., 0] <= moved[..., 1]).all(axis=1)
-    bounds = np.concatenate([exact, moved[kept]])
-    actions = np.concatenate([parts.actions, others.actions[kept]])
+    exact_rules, device_rules = ruleset.unwrapped()[0], written.unwrapped()[0]
+    exact_boxes, device_boxes = exact_rules.bounds.astype(np.float64), _device_boxes(device_rules, device)
+    non_empty = (device_boxes[..., 0] <= device_boxes[..., 1]).all(axis=1)
+    bounds = np.concatenate([exact_boxes, device_boxes[non_empty]])
+    actions = np.concatenate([exact_rules.actions, device_rules.actions[non_empty]])
     space = RankSpace(ruleset.features, bounds)
-    found = differences(space, space.ranks(bounds), actions, len(parts), BUDGET)
-    return None if found.gave_up else found.different
+    result = differences(space, space.ranks(bounds), actions, len(exact_rules), BUDGET)
+    return None if result.gave_up else result.different
 
 
-def _moved(ruleset: RuleSet, device: Device) -> NDArray[Any]:
+def _device_boxes(ruleset: RuleSet, device: Device) -> NDArray[Any]:
     """Return the boxes of readings that the device's rules match; an empty one begins after its end."""
     bounds = ruleset.bounds.astype(np.float64)
     for d, feature in enumerate(ruleset.features):
@@ -213,34 +219,40 @@ def _moved(ruleset: RuleSet, device: Device) -> NDArray[Any]:
 
 def term_errors(ruleset: RuleSet, device: Device) -> list[tuple[Fraction, Fraction]]:
     """Return how much each term can differ from double precision: for codes, and for rounded readings."""
-    places = {f.name: (f, own) for f, own in zip(ruleset.observed_features, device.features, strict=True)}
+    by_name = {
+        f.name: (f, encoding) for f, encoding in zip(ruleset.observed_features, device.features, strict=True)
+    }
     return [
-        _term_error(term, [places[name] for name, _ in term.of], own)
-        for term, own in zip(ruleset.terms, device.sums, strict=True)
+        _term_error(term, [by_name[name] for name, _ in term.of], device_sum)
+        for term, device_sum in zip(ruleset.terms, device.sums, strict=True)
     ]
 
 
-def _term_error(term: Feature, parts: list[tuple[Feature, Encoding]], own: Sum) -> tuple[Fraction, Fraction]:
+def _term_error(
+    term: Feature, addends: list[tuple[Feature, Encoding]], device_sum: Sum
+) -> tuple[Fraction, Fraction]:
     """Return the largest difference of one term; see `term_errors`."""
-    if own.encoding == Floats(64):
+    if device_sum.encoding == Floats(64):
         return Fraction(0), Fraction(0)
-    sizes = [max(abs(Fraction(f.low)), abs(Fraction(f.high))) for f, _ in parts]
+    sizes = [max(abs(Fraction(f.low)), abs(Fraction(f.high))) for f, _ in addends]
     exact = [Fraction(c) for _, c in term.of]
     total = _sum_rounding(exact, sizes, 64)
-    if isinstance(own.encoding, Steps):
-        scale = Fraction(2) ** own.encoding.places
+    if isinstance(device_sum.encoding, Steps):
+        scale = Fraction(2) ** device_sum.encoding.places
         used = [
-            Fraction(c) * Fraction(2) ** part.places / scale if isinstance(part, Steps) else Fraction(c)
-            for c, (_, part) in zip(own.coefficients, parts, strict=True)
+            Fraction(c) * Fraction(2) ** encoding.places / scale
+            if isinstance(encoding, Steps)
+            else Fraction(c)
+            for c, (_, encoding) in zip(device_sum.coefficients, addends, strict=True)
         ]
     else:
-        used = [Fraction(c) for c in own.coefficients]
+        used = [Fraction(c) for c in device_sum.coefficients]
         total += _sum_rounding(used, sizes, 32)
     total += sum((abs(u - c) * size for u, c, size in zip(used, exact, sizes, strict=True)), Fraction(0))
-    at_ends = [_end_error(f, part) for f, part in parts]
+    at_ends = [_end_error(f, encoding) for f, encoding in addends]
     between = [
-        max(end, part.half_step(float(size)))
-        for end, size, (_, part) in zip(at_ends, sizes, parts, strict=True)
+        max(end, encoding.half_step(float(size)))
+        for end, size, (_, encoding) in zip(at_ends, sizes, addends, strict=True)
     ]
     return (
         total + sum((abs(c) * e for c, e in zip(exact, at_ends, strict=True)), Fraction(0)),
@@ -282,6 +294,12 @@ def head_of(
         deviation: where it can act differently.
         kept: lines on requirements that hold on the device.
     """
-    said = () if exact == EXACT else (exact,)
-    lines = (title(ruleset, task), *said, f"numbers: {deviation.numbers}", *deviation.in_words(), *kept)
+    replacement = () if exact == EXACT else (exact,)
+    lines = (
+        title(ruleset, task),
+        *replacement,
+        f"numbers: {deviation.numbers}",
+        *deviation.in_words(),
+        *kept,
+    )
     return [ascii_line(line) for line in lines]

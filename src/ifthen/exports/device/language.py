@@ -37,8 +37,8 @@ class DeviceLanguage(Language):
         device: Device,
     ) -> None:
         self.ruleset, self.inputs, self.device = ruleset, inputs, device
-        given = list(inputs) if ruleset.scoring is None else [self.clipped(d) for d in range(len(inputs))]
-        super().__init__(ruleset, [*given, *sums], actions)
+        values = list(inputs) if ruleset.scoring is None else [self.clipped(d) for d in range(len(inputs))]
+        super().__init__(ruleset, [*values, *sums], actions)
 
     def code(self, code: Code, wide: bool = False) -> str:
         """Return a constant as the device keeps it; a wide one is a whole number of twice as many bits."""
@@ -54,8 +54,8 @@ class DeviceLanguage(Language):
 
     def ends(self, d: int) -> tuple[str, str]:
         """Return the smallest and the largest value of observed feature d."""
-        own, feature = self.device.features[d], self.ruleset.features[d]
-        return self.code(own.at_least(feature.low)), self.code(own.at_most(feature.high))
+        encoding, feature = self.device.features[d], self.ruleset.features[d]
+        return self.code(encoding.at_least(feature.low)), self.code(encoding.at_most(feature.high))
 
     def clipped(self, d: int) -> str:
         """Return the value of observed feature d, moved into its range where it clips."""
@@ -63,15 +63,15 @@ class DeviceLanguage(Language):
 
     def test(self, d: int, low: float | None, high: float | None) -> str:
         """Return the test that feature d lies between two ends, moved inward to what the device holds."""
-        own, wide = self.device.encoding(d), d >= len(self.device.features)
-        first = None if low is None else own.at_least(low)
-        last = None if high is None else own.at_most(high)
-        if first is not None and last is not None and first > last:
+        encoding, wide = self.device.encoding(d), d >= len(self.device.features)
+        first_code = None if low is None else encoding.at_least(low)
+        last_code = None if high is None else encoding.at_most(high)
+        if first_code is not None and last_code is not None and first_code > last_code:
             return self.never
-        form = self.equal if first == last else self.between
-        if first is None or last is None:
-            form = "{value} <= {high}" if first is None else "{value} >= {low}"
-        ends = ["" if end is None else self.code(end, wide) for end in (first, last)]
+        form = self.equal if first_code == last_code else self.between
+        if first_code is None or last_code is None:
+            form = "{value} <= {high}" if first_code is None else "{value} >= {low}"
+        ends = ["" if end is None else self.code(end, wide) for end in (first_code, last_code)]
         return form.format(value=self.values[d], low=ends[0], high=ends[1])
 
     def in_range(self, d: int) -> str:
@@ -81,13 +81,15 @@ class DeviceLanguage(Language):
         low, high = self.ends(d)
         return self.between.format(value=self.inputs[d], low=low, high=high)
 
-    def added(self, term: Feature, own: Sum) -> str:
+    def added(self, term: Feature, device_sum: Sum) -> str:
         """Return what a term adds up."""
-        places = {f.name: d for d, f in enumerate(self.ruleset.observed_features)}
-        words = ""
-        for (name, _), coefficient in zip(term.of, own.coefficients, strict=True):
-            value, minus = self.clipped(places[name]), coefficient < 0
+        positions = {f.name: d for d, f in enumerate(self.ruleset.observed_features)}
+        expression = ""
+        for (name, _), coefficient in zip(term.of, device_sum.coefficients, strict=True):
+            value, minus = self.clipped(positions[name]), coefficient < 0
             if abs(coefficient) != 1 or self.device.counts_steps:
                 value = f"{self.code(abs(coefficient), wide=True)} * {self.widened(value)}"
-            words += (" - " if minus else " + ") * bool(words) + "-" * (minus and not words) + value
-        return words
+            expression += (
+                (" - " if minus else " + ") * bool(expression) + "-" * (minus and not expression) + value
+            )
+        return expression

@@ -103,12 +103,12 @@ class Floats:
 
     def cut(self, code: Code) -> float:
         """Return the largest double that is rounded to a float or to a smaller one; ties go to even."""
-        after = self.after(code)
-        if self.bits == 64 or not math.isfinite(after):
+        next_float = self.after(code)
+        if self.bits == 64 or not math.isfinite(next_float):
             return float(code)
         if not math.isfinite(code):
-            return math.nextafter(float(after), -math.inf)
-        middle = (float(code) + float(after)) / 2
+            return math.nextafter(float(next_float), -math.inf)
+        middle = (float(code) + float(next_float)) / 2
         return middle if self.rounded(middle) <= code else math.nextafter(middle, -math.inf)
 
     def half_step(self, size: float) -> Fraction:
@@ -226,8 +226,8 @@ def device_of(ruleset: RuleSet, numbers: str) -> Device:
         return Device(numbers, (kind,) * len(ruleset.observed_features), tuple(floats))
     most = 2 ** (bits - 1) - 2  # one more stands for a value beyond the range
     features = tuple(_steps_of(feature, most, numbers) for feature in ruleset.observed_features)
-    places = {f.name: (f, own) for f, own in zip(ruleset.observed_features, features, strict=True)}
-    sums = [_sum_of(term, [places[name] for name, _ in term.of], 2 * bits) for term in ruleset.terms]
+    by_name = {f.name: (f, encoding) for f, encoding in zip(ruleset.observed_features, features, strict=True)}
+    sums = [_sum_of(term, [by_name[name] for name, _ in term.of], 2 * bits) for term in ruleset.terms]
     return Device(numbers, features, tuple(sums))
 
 
@@ -243,10 +243,10 @@ def _steps_of(feature: Feature, most: int, numbers: str) -> Steps:
         if size > most:
             raise _too_large(feature, numbers, "int32" if numbers == "int16" else "float64")
         return Steps(0, whole=True)
-    own = Steps(_places(size, most))
-    if own.at_least(feature.low) > own.at_most(feature.high):
+    steps = Steps(_places(size, most))
+    if steps.at_least(feature.low) > steps.at_most(feature.high):
         raise RuleError(f"the range of {feature.name} is less than one step of {numbers}: use float32.")
-    return own
+    return steps
 
 
 def _places(size: Fraction, most: int) -> int:
@@ -257,20 +257,22 @@ def _places(size: Fraction, most: int) -> int:
     return places if size * Fraction(2) ** places <= most else places - 1
 
 
-def _sum_of(term: Feature, parts: list[tuple[Feature, Steps]], bits: int) -> Sum:
+def _sum_of(term: Feature, addends: list[tuple[Feature, Steps]], bits: int) -> Sum:
     """Return the finest sum that never leaves whole numbers of so many bits."""
-    most = 2 ** (bits - 1) - 1
-    largest = [max(abs(own.at_least(f.low)), abs(own.at_most(f.high))) for f, own in parts]
+    largest_sum = 2 ** (bits - 1) - 1
+    largest_codes = [
+        max(abs(encoding.at_least(f.low)), abs(encoding.at_most(f.high))) for f, encoding in addends
+    ]
     sizes = [abs(Fraction(c)) for _, c in term.of]
-    steps = [Fraction(2) ** -own.places for _, own in parts]
-    size = Fraction(sum(c * step * n for c, step, n in zip(sizes, steps, largest, strict=True)))
-    places = _places(max([size, abs(Fraction(term.low)), abs(Fraction(term.high))]), most)
+    steps = [Fraction(2) ** -encoding.places for _, encoding in addends]
+    size = Fraction(sum(c * step * n for c, step, n in zip(sizes, steps, largest_codes, strict=True)))
+    places = _places(max([size, abs(Fraction(term.low)), abs(Fraction(term.high))]), largest_sum)
     while True:
         scale = Fraction(2) ** places
         scaled = [Fraction(c) * step * scale for (_, c), step in zip(term.of, steps, strict=True)]
-        whole = [math.floor(c + Fraction(1, 2)) for c in scaled]
-        if sum(abs(c) * n for c, n in zip(whole, largest, strict=True)) <= most:
-            return Sum(Steps(places), tuple(whole))
+        coefficients = [math.floor(c + Fraction(1, 2)) for c in scaled]
+        if sum(abs(c) * n for c, n in zip(coefficients, largest_codes, strict=True)) <= largest_sum:
+            return Sum(Steps(places), tuple(coefficients))
         places -= 1
 
 

@@ -32,7 +32,7 @@ from ifthen.rules.ruleset import RuleSet
 class ForDevice(NamedTuple):
     """A list as it is given to a device, and as it is written there."""
 
-    given: RuleSet
+    original: RuleSet
     """The list in double precision, perhaps with rules on top that change nothing there."""
     written: RuleSet
     """The same with rules of requirements moved outward."""
@@ -52,46 +52,46 @@ def for_device(rules: RuleSet, numbers: str, constraints: Sequence[Constraint]) 
         constraints: what the list must keep.
     """
     device = device_of(rules, numbers)
-    for each in constraints:
-        if breach(rules, each).equal is not True:
+    for constraint in constraints:
+        if breach(rules, constraint).equal is not True:
             raise RuleError(
-                f"the rules are not proved to keep {each.text!r} in double precision: 'ifthen verify' says "
-                "where, and 'ifthen train --require' puts rules on top that keep it."
+                f"the rules are not proved to keep {constraint.text!r} in double precision: 'ifthen verify' "
+                "says where, and 'ifthen train --require' puts rules on top that keep it."
             )
     if not constraints or numbers == "float64":
         return ForDevice(rules, rules, device)
-    first = leading(rules, constraints)
-    found = _moved_outward(rules, numbers, first)
-    if _keeps(found, constraints):
-        return found
+    n_leading = leading(rules, constraints)
+    on_device = _moved_outward(rules, numbers, n_leading)
+    if _keeps(on_device, constraints):
+        return on_device
     full, added = with_shield(rules, constraints)
-    found = _moved_outward(full, numbers, added + first)._replace(added=added)
-    if not _keeps(found, constraints):
-        told = " and ".join(repr(each.text) for each in constraints)
+    on_device = _moved_outward(full, numbers, added + n_leading)._replace(added=added)
+    if not _keeps(on_device, constraints):
+        texts = " and ".join(repr(constraint.text) for constraint in constraints)
         raise RuleError(
-            f"{told} cannot be proved for readings that are rounded to {numbers}: requirements that meet at "
+            f"{texts} cannot be proved for readings that are rounded to {numbers}: requirements that meet at "
             f"a threshold need finer numbers. Use {'float64' if numbers == 'float32' else 'float32'}, or "
             "leave a gap between them."
         )
-    return found
+    return on_device
 
 
-def _moved_outward(rules: RuleSet, numbers: str, first: int) -> ForDevice:
+def _moved_outward(rules: RuleSet, numbers: str, n_leading: int) -> ForDevice:
     """Return a list whose first rules are moved outward."""
     device = device_of(rules, numbers)
-    errors = [own[1] for own in term_errors(rules, device)]
+    errors = [term_error[1] for term_error in term_errors(rules, device)]
     bounds = rules.bounds.astype(np.float64)
     for d, feature in enumerate(rules.features):
-        own = device.encoding(d)
+        encoding = device.encoding(d)
         low_end, high_end = float(feature.low), float(feature.high)
-        for r in range(first):
+        for r in range(n_leading):
             low, high = bounds[r, d].tolist()
             if feature.is_term:
                 error = errors[d - len(device.features)]
-                below = own.value(own.at_least(_down(Fraction(low) - error)))
-                above = own.value(own.at_most(-_down(-Fraction(high) - error)))
+                below = encoding.value(encoding.at_least(_down(Fraction(low) - error)))
+                above = encoding.value(encoding.at_most(-_down(-Fraction(high) - error)))
             else:
-                below, above = own.value(own.nearest(low)), own.value(own.nearest(high))
+                below, above = encoding.value(encoding.nearest(low)), encoding.value(encoding.nearest(high))
             if low > low_end:
                 bounds[r, d, 0] = max(min(low, below), low_end)
             if high < high_end:
@@ -99,43 +99,46 @@ def _moved_outward(rules: RuleSet, numbers: str, first: int) -> ForDevice:
             if low > high and bounds[r, d, 0] <= bounds[r, d, 1]:  # an interval that wraps has closed
                 bounds[r, d] = low_end, high_end
     written = DecisionList(bounds, rules.actions, rules.features, rules.action_names)
-    return ForDevice(rules, written, device, first)
+    return ForDevice(rules, written, device, n_leading)
 
 
 def _down(value: Fraction) -> float:
     """Return a float that is not above a number."""
-    near = float(value)
-    return near if Fraction(near) <= value else math.nextafter(near, -math.inf)
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
 
 
-def _keeps(found: ForDevice, constraints: Sequence[Constraint]) -> bool:
+def _keeps(on_device: ForDevice, constraints: Sequence[Constraint]) -> bool:
     """Return whether it is proved that the device keeps constraints for every reading."""
-    given, outward = found.given, found.outward
-    inside, outside = given.bounds.astype(np.float64)[:outward], _may_match(found)
-    for each in constraints:
-        enough = (n for n in range(1, outward + 1) if _covered(given, inside[:n], each))
-        first = next(enough, None)
-        if first is None:
+    original, outward = on_device.original, on_device.outward
+    inside, outside = original.bounds.astype(np.float64)[:outward], _may_match(on_device)
+    for constraint in constraints:
+        counts = (n for n in range(1, outward + 1) if _covered(original, inside[:n], constraint))
+        n_enough = next(counts, None)
+        if n_enough is None:
             return False
-        breaks = (given.actions[:first] == each.action) == each.never
-        if not all(_apart(given, outside[r], each) for r in np.flatnonzero(breaks).tolist()):
+        breaks = (original.actions[:n_enough] == constraint.action) == constraint.never
+        if not all(_apart(original, outside[r], constraint) for r in np.flatnonzero(breaks).tolist()):
             return False
     return True
 
 
-def _may_match(found: ForDevice) -> Floats:
+def _may_match(on_device: ForDevice) -> Floats:
     """Return boxes that hold all readings which the first rules can match on the device."""
-    rules, device = found.written, found.device
-    errors = [own[1] for own in term_errors(rules, device)]
-    bounds = rules.bounds.astype(np.float64)[: found.outward]
+    rules, device = on_device.written, on_device.device
+    errors = [term_error[1] for term_error in term_errors(rules, device)]
+    bounds = rules.bounds.astype(np.float64)[: on_device.outward]
     for d, feature in enumerate(rules.features):
         for r, (low, high) in enumerate(bounds[:, d].tolist()):
             if feature.is_term:
                 error = errors[d - len(device.features)]
                 ends = _down(Fraction(low) - error), -_down(-Fraction(high) - error)
             else:
-                own = device.encoding(d)
-                ends = moved_threshold(feature, own, low, True), moved_threshold(feature, own, high, False)
+                encoding = device.encoding(d)
+                ends = (
+                    moved_threshold(feature, encoding, low, True),
+                    moved_threshold(feature, encoding, high, False),
+                )
             bounds[r, d, 0] = max(ends[0], feature.low) if low > feature.low else low
             bounds[r, d, 1] = min(ends[1], feature.high) if high < feature.high else high
     return bounds
@@ -143,9 +146,9 @@ def _may_match(found: ForDevice) -> Floats:
 
 def _covered(rules: RuleSet, boxes: Floats, constraint: Constraint) -> bool:
     """Return whether boxes are proved to hold the whole region of a constraint."""
-    same = np.full(len(boxes), constraint.action)
-    together = DecisionList(boxes, same, rules.features, rules.action_names)
-    return breach(together, constraint._replace(never=False)).equal is True
+    actions = np.full(len(boxes), constraint.action)
+    covering = DecisionList(boxes, actions, rules.features, rules.action_names)
+    return breach(covering, constraint._replace(never=False)).equal is True
 
 
 def _apart(rules: RuleSet, box: Floats, constraint: Constraint) -> bool:

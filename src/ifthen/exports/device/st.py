@@ -44,7 +44,7 @@ var_input var_output while with word write wstring xor
 class StructuredText(DeviceLanguage):
     """Structured Text, with one input for each feature."""
 
-    both, either, never = " AND ", " OR ", "FALSE"
+    conjunction, disjunction, never = " AND ", " OR ", "FALSE"
     equal = "({value} = {low})"
     between = "({value} >= {low}) AND ({value} <= {high})"
 
@@ -63,8 +63,8 @@ class StructuredText(DeviceLanguage):
 
     def widened(self, value: str) -> str:
         """Return a value of an input as a wider whole number."""
-        own = TYPES[self.device.numbers]
-        return f"{own}_TO_{WIDE[self.device.numbers]}({value})" if self.device.counts_steps else value
+        kind = TYPES[self.device.numbers]
+        return f"{kind}_TO_{WIDE[self.device.numbers]}({value})" if self.device.counts_steps else value
 
     def test(self, d: int, low: float | None, high: float | None) -> str:
         """Return the test in parentheses."""
@@ -76,13 +76,13 @@ class StructuredText(DeviceLanguage):
         lines: list[str] = []
         for r, action in enumerate(self.ruleset.actions.tolist()):
             name = ascii_line(self.ruleset.action_names[action])
-            own = f"IfthenAction := {action}; (* {name} *)"
+            assignment = f"IfthenAction := {action}; (* {name} *)"
             comment = f"(* {r + 1}. {ascii_line(self.ruleset.rule_in_words(r))} *)"
             condition = self.condition(r)
             if not condition:
-                lines += [comment, "ELSE", f"    {own}", "END_IF;"] if r else [comment, own]
+                lines += [comment, "ELSE", f"    {assignment}", "END_IF;"] if r else [comment, assignment]
                 return lines
-            lines += [comment, f"{'ELSIF' if r else 'IF'} {condition} THEN", f"    {own}"]
+            lines += [comment, f"{'ELSIF' if r else 'IF'} {condition} THEN", f"    {assignment}"]
         return [*lines, "END_IF;"]
 
 
@@ -124,7 +124,9 @@ def _language(ruleset: RuleSet, device: Device) -> tuple[StructuredText, list[st
 def _function(ruleset: RuleSet, device: Device, about: list[str]) -> str:
     """Return the text of the function."""
     code, inputs = _language(ruleset, device)
-    added = [code.added(term, own) for term, own in zip(ruleset.terms, device.sums, strict=True)]
+    added = [
+        code.added(term, device_sum) for term, device_sum in zip(ruleset.terms, device.sums, strict=True)
+    ]
     tests = [test for d in range(len(inputs)) if (test := code.in_range(d))]
     steps = [f"{n}: {s}" for n, s in zip(inputs, _steps(device), strict=True) if s]
     return rendered(
@@ -135,8 +137,8 @@ def _function(ruleset: RuleSet, device: Device, about: list[str]) -> str:
         wide=WIDE.get(device.numbers, TYPES[device.numbers]),
         inputs=inputs,
         sums=[
-            (n, text, ascii_line(term.name))
-            for n, text, term in zip(code.values[len(inputs) :], added, ruleset.terms, strict=True)
+            (n, expression, ascii_line(term.name))
+            for n, expression, term in zip(code.values[len(inputs) :], added, ruleset.terms, strict=True)
         ],
         tests=tests,
         body=code.chain(),
@@ -145,7 +147,7 @@ def _function(ruleset: RuleSet, device: Device, about: list[str]) -> str:
 
 def _steps(device: Device) -> list[str]:
     """Return for each feature how a value becomes a whole number; "" where it is one, and for floats."""
-    places = [getattr(own, "places", 0) for own in device.features]
-    most = 2 ** (device.bits - 1) - 1
-    limits = f"limited to -{most} .. {most} before it is converted"
+    places = [getattr(encoding, "places", 0) for encoding in device.features]
+    largest = 2 ** (device.bits - 1) - 1
+    limits = f"limited to -{largest} .. {largest} before it is converted"
     return [f"value * {2.0**p:g}, {limits}, rounded to the nearest" if p else "" for p in places]

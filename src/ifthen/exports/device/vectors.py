@@ -32,23 +32,25 @@ class Vector(NamedTuple):
 
 def test_vectors(ruleset: RuleSet, device: Device) -> list[Vector]:
     """Return inputs at the edges of every rule and of every range, with the actions of the policy."""
-    found: dict[Codes, None] = {}
+    inputs: dict[Codes, None] = {}
     bases = [_codes(ruleset, device, point) for point in _points(ruleset)]
     for rule, base in enumerate(bases):
-        found[base] = None
+        inputs[base] = None
         for d, feature in enumerate(ruleset.features):
             low, high = ruleset.bounds[rule, d].tolist()
             ends = [(low, True)] * (low > feature.low or low > high)
             ends += [(high, False)] * (high < feature.high or low > high)
-            near = _near_sum if feature.is_term else _near
-            found |= dict.fromkeys(code for end in ends for code in near(ruleset, device, base, d, *end))
+            neighbours = _near_sum if feature.is_term else _near
+            inputs |= dict.fromkeys(
+                code for end in ends for code in neighbours(ruleset, device, base, d, *end)
+            )
     for d, feature in enumerate(ruleset.observed_features):
         for end in ((float(feature.low), True), (float(feature.high), False)):
-            found |= dict.fromkeys(_near(ruleset, device, bases[0], d, *end))
-    kept = [codes for codes in found if np.isfinite(codes).all()][: 4 * MOST]
-    points = np.array([[device.features[d].value(c) for d, c in enumerate(codes)] for codes in kept])
+            inputs |= dict.fromkeys(_near(ruleset, device, bases[0], d, *end))
+    finite = [codes for codes in inputs if np.isfinite(codes).all()][: 4 * MOST]
+    points = np.array([[device.features[d].value(c) for d, c in enumerate(codes)] for codes in finite])
     actions, sure = _actions(ruleset, points), _sure(ruleset, device, points)
-    return [Vector(c, a) for c, a, s in zip(kept, actions, sure, strict=True) if s][:MOST]
+    return [Vector(c, a) for c, a, s in zip(finite, actions, sure, strict=True) if s][:MOST]
 
 
 test_vectors.__test__ = False  # type: ignore[attr-defined]  # pytest would take it for a test
@@ -57,8 +59,8 @@ test_vectors.__test__ = False  # type: ignore[attr-defined]  # pytest would take
 def _points(ruleset: RuleSet) -> list[list[float]]:
     """Return a point for each rule: one at which it decides, where one is known."""
     observed = len(ruleset.observed_features)
-    parts = ruleset.bounds[:, :observed].astype(np.float64)
-    middles = [[(low + high) / 2 if low <= high else low for low, high in own.tolist()] for own in parts]
+    boxes = ruleset.bounds[:, :observed].astype(np.float64)
+    middles = [[(low + high) / 2 if low <= high else low for low, high in box.tolist()] for box in boxes]
     if not ruleset.ordered:
         return middles
     reaches = first_match(ruleset, budget=BUDGET)
@@ -70,38 +72,48 @@ def _points(ruleset: RuleSet) -> list[list[float]]:
 
 def _codes(ruleset: RuleSet, device: Device, point: list[float]) -> Codes:
     """Return the codes near a point, inside the ranges."""
-    found = []
-    for feature, own, value in zip(ruleset.observed_features, device.features, point, strict=True):
-        whole = round(value) if feature.is_integer else value
-        found.append(max(own.at_most(whole), own.at_least(feature.low)))
-    return tuple(found)
+    codes = []
+    for feature, encoding, value in zip(ruleset.observed_features, device.features, point, strict=True):
+        target = round(value) if feature.is_integer else value
+        codes.append(max(encoding.at_most(target), encoding.at_least(feature.low)))
+    return tuple(codes)
 
 
 def _near(ruleset: RuleSet, device: Device, base: Codes, d: int, end: float, is_low: bool) -> list[Codes]:
     """Return inputs with feature d at a threshold, just below it and just above it."""
-    own = device.features[d]
-    at = own.at_least(end) if is_low else own.at_most(end)
-    return [(*base[:d], code, *base[d + 1 :]) for code in (own.before(at), at, own.after(at))]
+    encoding = device.features[d]
+    edge = encoding.at_least(end) if is_low else encoding.at_most(end)
+    return [(*base[:d], code, *base[d + 1 :]) for code in (encoding.before(edge), edge, encoding.after(edge))]
 
 
 def _near_sum(ruleset: RuleSet, device: Device, base: Codes, d: int, end: float, is_low: bool) -> list[Codes]:
     """Return inputs with a term at its threshold, and on both sides as near as the device must be right."""
     term = ruleset.features[d]
     names = [feature.name for feature in ruleset.observed_features]
-    values = {name: own.value(code) for name, own, code in zip(names, device.features, base, strict=True)}
-    of = dict(term.of)
-    name = max(of, key=lambda n: (not ruleset.features[names.index(n)].is_integer, abs(of[n])))
-    place, own = names.index(name), device.features[names.index(name)]
-    rest = sum(c * values[n] for n, c in of.items() if n != name)
+    values = {
+        name: encoding.value(code) for name, encoding, code in zip(names, device.features, base, strict=True)
+    }
+    coefficients = dict(term.of)
+    name = max(
+        coefficients, key=lambda n: (not ruleset.features[names.index(n)].is_integer, abs(coefficients[n]))
+    )
+    index, encoding = names.index(name), device.features[names.index(name)]
+    other_addends = sum(c * values[n] for n, c in coefficients.items() if n != name)
     error = float(term_errors(ruleset, device)[d - len(names)][0])
-    found = []
+    inputs = []
     for aim in (end - error, end, end + error):
-        at = own.at_most((aim - rest) / of[name])
-        codes = (own.before(own.before(at)), own.before(at), at, own.after(at), own.after(own.after(at)))
-        found += [(*base[:place], code, *base[place + 1 :]) for code in codes]
-    feature = ruleset.features[place]
-    inside = (own.at_least(feature.low), own.at_most(feature.high))
-    return [codes for codes in found if inside[0] <= codes[place] <= inside[1]]
+        centre = encoding.at_most((aim - other_addends) / coefficients[name])
+        codes = (
+            encoding.before(encoding.before(centre)),
+            encoding.before(centre),
+            centre,
+            encoding.after(centre),
+            encoding.after(encoding.after(centre)),
+        )
+        inputs += [(*base[:index], code, *base[index + 1 :]) for code in codes]
+    feature = ruleset.features[index]
+    inside = (encoding.at_least(feature.low), encoding.at_most(feature.high))
+    return [codes for codes in inputs if inside[0] <= codes[index] <= inside[1]]
 
 
 def _actions(ruleset: RuleSet, points: np.ndarray) -> list[int]:
@@ -113,7 +125,9 @@ def _actions(ruleset: RuleSet, points: np.ndarray) -> list[int]:
     ]
     inside = np.clip(points, [float(f.low) for f in observed], [float(f.high) for f in observed])
     chosen = ruleset.choose(inside)[0].tolist()
-    return [NULL_ACTION if out else int(action) for out, action in zip(refused, chosen, strict=True)]
+    return [
+        NULL_ACTION if is_refused else int(action) for is_refused, action in zip(refused, chosen, strict=True)
+    ]
 
 
 def _sure(ruleset: RuleSet, device: Device, points: np.ndarray) -> list[bool]:
@@ -123,6 +137,6 @@ def _sure(ruleset: RuleSet, device: Device, points: np.ndarray) -> list[bool]:
     values, sure = ruleset.with_terms(inside), np.ones(len(points), dtype=np.bool_)
     for t, (error, _) in enumerate(term_errors(ruleset, device)):
         for end, _ in thresholds(ruleset, len(observed) + t) if error else ():
-            own = values[:, len(observed) + t].tolist()
-            sure &= [abs(Fraction(value) - Fraction(end)) > error for value in own]
-    return [bool(each) for each in sure]
+            sums = values[:, len(observed) + t].tolist()
+            sure &= [abs(Fraction(value) - Fraction(end)) > error for value in sums]
+    return [bool(certain) for certain in sure]

@@ -46,7 +46,7 @@ class Candidate(NamedTuple):
     """`(n, W)`: the states inside each."""
     order: Ints
     """`(n,)`: the box at each place of the list."""
-    left: Words
+    undecided: Words
     """`(n + 1, W)`: the states that are undecided before each place."""
     costs: Ints
     """`(n + 1,)`: how many states are decided wrongly before each place."""
@@ -63,42 +63,42 @@ def improved(bits: Bits, boxes: Ints, key: np.uint64, moves: int, enough: int = 
         enough: a right list of this many boxes ends the run.
     """
     out = np.empty_like(boxes)
-    now, trial = _candidate(bits, boxes), _candidate(bits, boxes)
+    current, trial = _candidate(bits, boxes), _candidate(bits, boxes)
     # One move more than asked for looks at the last one's outcome.
-    found = anneal(bits, bits.open_ended, now, trial, key, moves + 1, enough, out)
-    return None if found < 0 else out[:found].copy()
+    length = anneal(bits, bits.open_ended, current, trial, key, moves + 1, enough, out)
+    return None if length < 0 else out[:length].copy()
 
 
 def _candidate(bits: Bits, boxes: Ints) -> Candidate:
     """Return the boxes, in the order given, as a list to be changed."""
     n, words = len(boxes), len(bits.everything)
-    masks, left = np.empty((n, words), dtype=np.uint64), np.zeros((n + 1, words), dtype=np.uint64)
+    masks, undecided = np.empty((n, words), dtype=np.uint64), np.zeros((n + 1, words), dtype=np.uint64)
     for box, mask in zip(boxes, masks, strict=True):
         states_inside(box, bits.up_to, mask)
-    left[0] = bits.everything
-    return Candidate(boxes.copy(), masks, np.arange(n), left, np.zeros(n + 1, dtype=np.int64))
+    undecided[0] = bits.everything
+    return Candidate(boxes.copy(), masks, np.arange(n), undecided, np.zeros(n + 1, dtype=np.int64))
 
 
 @lean_kernel
-def price(bits: Bits, open_ended: bool, list_: Candidate, first: int, length: int, limit: int) -> int:
-    """Return the cost of a list, looked at from place `first` on; some number above `limit` if it is above.
+def price(bits: Bits, open_ended: bool, list_: Candidate, first_place: int, length: int, limit: int) -> int:
+    """Return the cost of a list, looked at from `first_place` on; some number above `limit` if it is above.
 
-    What is known of the places behind `first` is written anew.
+    What is known of the places behind it is written anew.
     """
-    cost = int(list_.costs[first])
-    for place in range(first, length):
+    cost = int(list_.costs[first_place])
+    for place in range(first_place, length):
         rule = list_.order[place]
-        inside, left = list_.masks[rule], list_.left[place]
-        cost += fewest_wrong(bits.allowed, inside, left)
+        inside, undecided = list_.masks[rule], list_.undecided[place]
+        cost += fewest_wrong(bits.allowed, inside, undecided)
         if cost > limit:
             return cost
-        for word in range(len(left)):
-            list_.left[place + 1, word] = left[word] & ~inside[word]
+        for word in range(len(undecided)):
+            list_.undecided[place + 1, word] = undecided[word] & ~inside[word]
         list_.costs[place + 1] = cost
     if not open_ended:
-        return cost + fewest_wrong(bits.allowed, bits.everything, list_.left[length])
+        return cost + fewest_wrong(bits.allowed, bits.everything, list_.undecided[length])
     for word in range(len(bits.silent)):
-        cost += count_bits(list_.left[length, word] & ~bits.silent[word])
+        cost += count_bits(list_.undecided[length, word] & ~bits.silent[word])
     return cost
 
 
@@ -113,29 +113,29 @@ def put(order: Ints, source: int, target: int) -> None:
 
 
 @lean_kernel
-def renew(bits: Bits, box: Ints, key: np.uint64, at: int) -> None:
+def renew(bits: Bits, box: Ints, key: np.uint64, draw: int) -> None:
     """Make a box anew around a random state."""
-    s = below(key, at, len(bits.ranks))
+    s = below(key, draw, len(bits.ranks))
     for d in range(len(box)):
         rank = bits.ranks[s, d]
-        draws = at + 1 + 3 * d
+        draws = draw + 1 + 3 * d
         kind = below(key, draws, 4)
         box[d, 0] = rank if kind % 2 == 0 else below(key, draws + 1, rank + 1)
         box[d, 1] = rank if kind < 2 else rank + below(key, draws + 2, bits.sizes[d] - rank)
 
 
 @lean_kernel
-def reshape(bits: Bits, box: Ints, move: int, key: np.uint64, at: int) -> bool:
+def reshape(bits: Bits, box: Ints, move: int, key: np.uint64, draw: int) -> bool:
     """Move an end of an interval or the interval; return whether that was possible."""
-    d = below(key, at, len(box))
-    end, step = below(key, at + 1, 2), 2 * below(key, at + 2, 2) - 1
+    d = below(key, draw, len(box))
+    end, step = below(key, draw + 1, 2), 2 * below(key, draw + 2, 2) - 1
     if move >= SET:
         if box[d, 0] + step < 0 or box[d, 1] + step >= bits.sizes[d]:
             return False
         box[d, 0] += step
         box[d, 1] += step
         return True
-    value = box[d, end] + step if move < NUDGED else below(key, at + 3, bits.sizes[d])
+    value = box[d, end] + step if move < NUDGED else below(key, draw + 3, bits.sizes[d])
     if value < 0 or value >= bits.sizes[d]:
         return False
     box[d, end] = value
@@ -145,13 +145,17 @@ def reshape(bits: Bits, box: Ints, move: int, key: np.uint64, at: int) -> bool:
 
 
 @lean_kernel
-def propose(bits: Bits, list_: Candidate, length: int, key: np.uint64, at: int) -> tuple[int, int]:
+def propose(bits: Bits, list_: Candidate, length: int, key: np.uint64, draw: int) -> tuple[int, int]:
     """Change the list by a random move; return the first place that changed and the changed box, −1 for none.
 
     The first place is −1 where the move was not possible.
     """
-    move, source, target = below(key, at + 1, 100), below(key, at + 2, length), below(key, at + 3, length)
-    first = min(source, target)
+    move, source, target = (
+        below(key, draw + 1, 100),
+        below(key, draw + 2, length),
+        below(key, draw + 3, length),
+    )
+    first_place = min(source, target)
     if move < PLACED:
         if source == target:
             return -1, -1
@@ -160,17 +164,17 @@ def propose(bits: Bits, list_: Candidate, length: int, key: np.uint64, at: int) 
             list_.order[source], list_.order[target] = list_.order[target], rule
         else:
             put(list_.order, source, target)
-        return first, -1
+        return first_place, -1
     rule = list_.order[source]
     if move < SHIFTED:
-        if not reshape(bits, list_.bounds[rule], move, key, at + 4):
+        if not reshape(bits, list_.bounds[rule], move, key, draw + 4):
             return -1, -1
-        first = source
+        first_place = source
     else:
-        renew(bits, list_.bounds[rule], key, at + 4)
+        renew(bits, list_.bounds[rule], key, draw + 4)
         put(list_.order, source, target)
     states_inside(list_.bounds[rule], bits.up_to, list_.masks[rule])
-    return first, rule
+    return first_place, rule
 
 
 @lean_kernel
@@ -188,14 +192,14 @@ def drop_least(bits: Bits, open_ended: bool, list_: Candidate, length: int) -> N
 
 
 @lean_kernel
-def copy_from(source: Candidate, target: Candidate, first: int, length: int, rule: int) -> None:
-    """Make `target` equal to `source`, which differ from place `first` on and in one box, −1 for none."""
-    for place in range(first, length + 1):
+def copy_from(source: Candidate, target: Candidate, first_place: int, length: int, rule: int) -> None:
+    """Make `target` equal to `source`, which differ from `first_place` on and in one box, −1 for none."""
+    for place in range(first_place, length + 1):
         if place < length:
             target.order[place] = source.order[place]
         target.costs[place] = source.costs[place]
-        for word in range(source.left.shape[1]):
-            target.left[place, word] = source.left[place, word]
+        for word in range(source.undecided.shape[1]):
+            target.undecided[place, word] = source.undecided[place, word]
     if rule >= 0:
         for word in range(source.masks.shape[1]):
             target.masks[rule, word] = source.masks[rule, word]
@@ -208,7 +212,7 @@ def copy_from(source: Candidate, target: Candidate, first: int, length: int, rul
 def anneal(
     bits: Bits,
     open_ended: bool,
-    now: Candidate,
+    current: Candidate,
     trial: Candidate,
     key: np.uint64,
     moves: int,
@@ -217,36 +221,36 @@ def anneal(
 ) -> int:
     """Write the boxes of the shortest right list, in order, and return how many; −1 where none was right.
 
-    `now` and `trial` are two equal lists with their masks; a list of `enough` boxes ends the run.
+    `current` and `trial` are two equal lists with their masks; a list of `enough` boxes ends the run.
     """
-    length, found, draws = len(now.order), -1, 8 + 3 * now.bounds.shape[1]
-    cost = price(bits, open_ended, now, 0, length, NO_LIMIT)
-    copy_from(now, trial, 0, length, -1)
+    length, best_length, draws_per_move = len(current.order), -1, 8 + 3 * current.bounds.shape[1]
+    cost = price(bits, open_ended, current, 0, length, NO_LIMIT)
+    copy_from(current, trial, 0, length, -1)
     for move in range(moves):
         while cost == 0:
-            found = length
+            best_length = length
             for place in range(length):
                 for d in range(out.shape[1]):
-                    out[place, d, 0] = now.bounds[now.order[place], d, 0]
-                    out[place, d, 1] = now.bounds[now.order[place], d, 1]
+                    out[place, d, 0] = current.bounds[current.order[place], d, 0]
+                    out[place, d, 1] = current.bounds[current.order[place], d, 1]
             if length <= enough or length == 0:
-                return found
-            drop_least(bits, open_ended, now, length)
+                return best_length
+            drop_least(bits, open_ended, current, length)
             length -= 1
-            cost = price(bits, open_ended, now, 0, length, NO_LIMIT)
-            copy_from(now, trial, 0, length, -1)
+            cost = price(bits, open_ended, current, 0, length, NO_LIMIT)
+            copy_from(current, trial, 0, length, -1)
         if length == 0:
-            return found
+            return best_length
         temperature = HOT * (COLD / HOT) ** (move / moves)
-        at = move * draws
-        limit = cost + int(-temperature * math.log(uniform(key, at) + EDGE))
-        first, rule = propose(bits, trial, length, key, at)
-        if first < 0:
+        draw = move * draws_per_move
+        limit = cost + int(-temperature * math.log(uniform(key, draw) + EDGE))
+        first_place, rule = propose(bits, trial, length, key, draw)
+        if first_place < 0:
             continue
-        price_now = price(bits, open_ended, trial, first, length, limit)
+        price_now = price(bits, open_ended, trial, first_place, length, limit)
         if price_now <= limit:
             cost = price_now
-            copy_from(trial, now, first, length, rule)
+            copy_from(trial, current, first_place, length, rule)
         else:
-            copy_from(now, trial, first, length, rule)
-    return found
+            copy_from(current, trial, first_place, length, rule)
+    return best_length

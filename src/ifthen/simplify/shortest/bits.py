@@ -58,18 +58,18 @@ class Bits(NamedTuple):
 
 def merged(points: NDArray[Any], table: Mask) -> tuple[NDArray[Any], Mask, Ints]:
     """Return the states that differ, what is allowed in all that look like them, and the first of each."""
-    different, first, group = np.unique(points, axis=0, return_index=True, return_inverse=True)
-    together = np.ones((len(different), table.shape[1]), dtype=np.bool_)
-    np.logical_and.at(together, group.ravel(), table)
-    spoken = np.zeros(len(different), dtype=np.bool_)
-    np.logical_or.at(spoken, group.ravel(), table.any(axis=1))
-    torn = spoken & ~together.any(axis=1)
+    different, first_index, group = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    in_common = np.ones((len(different), table.shape[1]), dtype=np.bool_)
+    np.logical_and.at(in_common, group.ravel(), table)
+    has_action = np.zeros(len(different), dtype=np.bool_)
+    np.logical_or.at(has_action, group.ravel(), table.any(axis=1))
+    torn = has_action & ~in_common.any(axis=1)
     if torn.any():
         raise RuleError(
             f"states that all have the features {different[torn][0].tolist()} allow no action in common: no "
             "rules over these features can tell them apart."
         )
-    return different, together, first
+    return different, in_common, first_index
 
 
 def bits_of(states: NDArray[Any], allowed: Mask) -> Bits:
@@ -99,8 +99,8 @@ def packed(members: Mask) -> Words:
 
 def unpacked(words: Words, size: int) -> Mask:
     """Return masks `(…, W)` as sets of states `(…, size)`."""
-    parts = np.ascontiguousarray(words, dtype="<u8").view(np.uint8)
-    return np.unpackbits(parts, axis=-1, count=size, bitorder="little").astype(np.bool_)
+    octets = np.ascontiguousarray(words, dtype="<u8").view(np.uint8)
+    return np.unpackbits(octets, axis=-1, count=size, bitorder="little").astype(np.bool_)
 
 
 @lean_kernel
@@ -123,13 +123,13 @@ def states_inside(box: Ints, up_to: Words, out: Words) -> None:
 
 
 @lean_kernel
-def fewest_wrong(allowed: Words, inside: Words, left: Words) -> int:
-    """Return how many states of `inside` and `left` the best action is wrong for."""
+def fewest_wrong(allowed: Words, inside: Words, undecided: Words) -> int:
+    """Return how many states of `inside` and `undecided` the best action is wrong for."""
     fewest = NO_LIMIT
     for a in range(len(allowed)):
         wrong = 0
-        for word in range(len(left)):
-            wrong += count_bits(inside[word] & left[word] & ~allowed[a, word])
+        for word in range(len(undecided)):
+            wrong += count_bits(inside[word] & undecided[word] & ~allowed[a, word])
         if wrong < fewest:
             fewest = wrong
             if wrong == 0:
@@ -149,75 +149,75 @@ def greedy_list(bits: Bits) -> Ints:
 
 
 @kernel
-def has_wrong(inside: Words, left: Words, right: Words) -> bool:
-    """Return whether a state of `inside` and `left` is not in `right`."""
+def has_wrong(inside: Words, undecided: Words, right: Words) -> bool:
+    """Return whether a state of `inside` and `undecided` is not in `right`."""
     for word in range(len(inside)):  # noqa: SIM110  # kernels loop
-        if inside[word] & left[word] & ~right[word] != ZERO:
+        if inside[word] & undecided[word] & ~right[word] != ZERO:
             return True
     return False
 
 
 @kernel
-def grow(bits: Bits, left: Words, right: Words, first: int, box: Ints, inside: Words) -> None:
-    """Widen a box whose states of `left` are all in `right` while that stays so, feature `first` first."""
+def grow(bits: Bits, undecided: Words, right: Words, first_feature: int, box: Ints, inside: Words) -> None:
+    """Widen a box whose undecided states are all in `right` while that stays so, `first_feature` first."""
     features = len(box)
     for turn in range(features):
-        d = (first + turn) % features
+        d = (first_feature + turn) % features
         for end in range(2):
             step, last = (-1, 0) if end == 0 else (1, bits.sizes[d] - 1)
-            good, reach = box[d, end], abs(last - box[d, end])
+            start, reach = box[d, end], abs(last - box[d, end])
             sure = 0  # the end can go so far; halving finds how far, between this and `reach`
             while sure < reach:
-                far = (sure + reach + 1) // 2
-                box[d, end] = good + step * far
+                middle = (sure + reach + 1) // 2
+                box[d, end] = start + step * middle
                 states_inside(box, bits.up_to, inside)
-                if has_wrong(inside, left, right):
-                    reach = far - 1
+                if has_wrong(inside, undecided, right):
+                    reach = middle - 1
                 else:
-                    sure = far
-            box[d, end] = good + step * sure
+                    sure = middle
+            box[d, end] = start + step * sure
     states_inside(box, bits.up_to, inside)
 
 
 @kernel
-def one_action_left(bits: Bits, open_ended: bool, left: Words) -> bool:
+def one_action_left(bits: Bits, open_ended: bool, undecided: Words) -> bool:
     """Return whether the boxes suffice: a last rule that always matches, or none, can do the rest."""
     if open_ended:
-        return not has_wrong(bits.everything, left, bits.silent)
+        return not has_wrong(bits.everything, undecided, bits.silent)
     for a in range(len(bits.allowed)):  # noqa: SIM110  # kernels loop
-        if not has_wrong(bits.everything, left, bits.allowed[a]):
+        if not has_wrong(bits.everything, undecided, bits.allowed[a]):
             return True
     return False
 
 
 @kernel
-def largest(bits: Bits, left: Words, out: Ints) -> None:
+def largest(bits: Bits, undecided: Words, out: Ints) -> None:
     """Write the box, grown around some undecided state, that decides most states rightly and none wrongly."""
     states, features = bits.ranks.shape
-    box, inside = np.empty((features, 2), dtype=np.int64), np.empty_like(left)
+    box, inside = np.empty((features, 2), dtype=np.int64), np.empty_like(undecided)
     most = 0
-    undecided = 0
-    for word in range(len(left)):
-        undecided += count_bits(left[word] & ~bits.silent[word])
-    stride, seen = max(1, undecided // MOST_SEEDS), 0
+    n_undecided = 0
+    for word in range(len(undecided)):
+        n_undecided += count_bits(undecided[word] & ~bits.silent[word])
+    stride, n_seen = max(1, n_undecided // MOST_SEEDS), 0
     for s in range(states):
         word, bit = s // WORD, ONE << np.uint64(s % WORD)
-        if left[word] & ~bits.silent[word] & bit == ZERO:
+        if undecided[word] & ~bits.silent[word] & bit == ZERO:
             continue
-        seen += 1
-        if seen % stride != 0:
+        n_seen += 1
+        if n_seen % stride != 0:
             continue
         for a in range(len(bits.allowed)):
             if bits.allowed[a, word] & bit == ZERO:
                 continue
-            for first in range(features):
+            for first_feature in range(features):
                 for d in range(features):
                     box[d, 0] = bits.ranks[s, d]
                     box[d, 1] = bits.ranks[s, d]
-                grow(bits, left, bits.allowed[a], first, box, inside)
+                grow(bits, undecided, bits.allowed[a], first_feature, box, inside)
                 gain = 0
-                for w in range(len(left)):
-                    gain += count_bits(inside[w] & left[w])
+                for w in range(len(undecided)):
+                    gain += count_bits(inside[w] & undecided[w])
                 if gain > most:
                     most = gain
                     for d in range(features):
@@ -226,13 +226,13 @@ def largest(bits: Bits, left: Words, out: Ints) -> None:
 
 
 @kernel
-def peel(bits: Bits, open_ended: bool, left: Words, out: Ints) -> int:
-    """Write the boxes of a list that decides all of `left` rightly, and return how many."""
-    n, inside = 0, np.empty_like(left)
-    while not one_action_left(bits, open_ended, left):
-        largest(bits, left, out[n])
+def peel(bits: Bits, open_ended: bool, undecided: Words, out: Ints) -> int:
+    """Write the boxes of a list that decides all of `undecided` rightly, and return how many."""
+    n, inside = 0, np.empty_like(undecided)
+    while not one_action_left(bits, open_ended, undecided):
+        largest(bits, undecided, out[n])
         states_inside(out[n], bits.up_to, inside)
-        for word in range(len(left)):
-            left[word] &= ~inside[word]
+        for word in range(len(undecided)):
+            undecided[word] &= ~inside[word]
         n += 1
     return n

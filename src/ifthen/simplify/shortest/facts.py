@@ -56,8 +56,8 @@ class Facts(NamedTuple):
 
 def few_states(bits: Bits, chosen: list[int]) -> Few | None:
     """Return some states with all boxes around them, or None where there are too many boxes."""
-    some = bits_of(bits.ranks[chosen], unpacked(bits.allowed, len(bits.ranks))[:, chosen].T)
-    up_to, boxes = some.up_to[..., 0], some.everything
+    chosen_bits = bits_of(bits.ranks[chosen], unpacked(bits.allowed, len(bits.ranks))[:, chosen].T)
+    up_to, boxes = chosen_bits.up_to[..., 0], chosen_bits.everything
     for d in range(len(up_to)):
         ends = np.unique(up_to[d])
         intervals = np.unique(ends[:, None] & ~ends[None, :])
@@ -67,7 +67,7 @@ def few_states(bits: Bits, chosen: list[int]) -> Few | None:
         if len(boxes) > MOST_BOXES:
             return None
     boxes = boxes[np.argsort(-np.bitwise_count(boxes).astype(np.int64), kind="stable")]
-    return Few(some.ranks, up_to, some.allowed[:, 0], some.silent[0], boxes[boxes != 0])
+    return Few(chosen_bits.ranks, up_to, chosen_bits.allowed[:, 0], chosen_bits.silent[0], boxes[boxes != 0])
 
 
 def no_facts(most_rules: int) -> Facts:
@@ -85,19 +85,19 @@ def hull(few: Few, states: np.uint64) -> np.uint64:
     mask = ~ZERO
     for d in range(few.ranks.shape[1]):
         low, high = few.up_to.shape[1], -1
-        rest = states
-        while rest != ZERO:
-            rank = few.ranks[lowest_bit(rest), d]
+        remaining = states
+        while remaining != ZERO:
+            rank = few.ranks[lowest_bit(remaining), d]
             low, high = min(low, rank), max(high, rank)
-            rest &= rest - ONE
+            remaining &= remaining - ONE
         mask &= few.up_to[d, high + 1] & ~few.up_to[d, low]
     return mask
 
 
 @kernel
-def one_rule(few: Few, left: np.uint64) -> bool:
-    """Return whether a single rule decides all of `left` but the silent states."""
-    inside = hull(few, left & ~few.silent) & left
+def one_rule(few: Few, undecided: np.uint64) -> bool:
+    """Return whether a single rule decides all of `undecided` but the silent states."""
+    inside = hull(few, undecided & ~few.silent) & undecided
     for a in range(len(few.allowed)):  # noqa: SIM110  # kernels loop
         if inside & ~few.allowed[a] == ZERO:
             return True
@@ -105,33 +105,33 @@ def one_rule(few: Few, left: np.uint64) -> bool:
 
 
 @kernel
-def two_rules(few: Few, left: np.uint64) -> bool:
-    """Return whether two rules decide all of `left`, which holds no silent states.
+def two_rules(few: Few, undecided: np.uint64) -> bool:
+    """Return whether two rules decide all of `undecided`, which holds no silent states.
 
     The last one always matches; the other must hold all in which the last one's action is not allowed.
     """
-    for a in range(len(few.allowed)):  # noqa: SIM110  # kernels loop
-        if one_rule(few, hull(few, left & ~few.allowed[a]) & left):
+    for a in range(len(few.allowed)):
+        if one_rule(few, hull(few, undecided & ~few.allowed[a]) & undecided):
             return True
     return False
 
 
 @kernel
-def impossible(few: Few, facts: Facts, left: np.uint64, rules: int) -> bool:
-    """Return whether it is known that `rules` rules cannot decide `left`.
+def impossible(few: Few, facts: Facts, undecided: np.uint64, rules: int) -> bool:
+    """Return whether it is known that `rules` rules cannot decide `undecided`.
 
     The answer is exact for one rule, and for two where no state is silent.
     """
     if rules == 0:
-        return bool(left & ~few.silent != ZERO)
+        return bool(undecided & ~few.silent != ZERO)
     if rules == 1:
-        return not one_rule(few, left)
+        return not one_rule(few, undecided)
     if rules == 2 and few.silent == ZERO:
-        return not two_rules(few, left)
+        return not two_rules(few, undecided)
     for more in range(rules, len(facts.counts)):
         for i in range(facts.counts[more]):
             fact = facts.sets[more, i]
-            if fact & ~left == ZERO:
+            if fact & ~undecided == ZERO:
                 # A fact that was just used is soon used again: it moves forward.
                 facts.sets[more, i] = facts.sets[more, i // 2]
                 facts.sets[more, i // 2] = fact
@@ -142,13 +142,13 @@ def impossible(few: Few, facts: Facts, left: np.uint64, rules: int) -> bool:
 
 
 @kernel
-def widest_steps(few: Few, facts: Facts, left: np.uint64, out: Words) -> int:
+def widest_steps(few: Few, facts: Facts, undecided: np.uint64, out: Words) -> int:
     """Write the sets of states that one rule can decide next and that lie in no other; return how many."""
     n = 0
     for a in range(len(few.allowed)):
-        wrong = left & ~few.allowed[a]
+        wrong = undecided & ~few.allowed[a]
         for box in few.boxes:
-            step = box & left
+            step = box & undecided
             if box & wrong != ZERO or step == ZERO:
                 continue
             inside_another = False
@@ -158,24 +158,24 @@ def widest_steps(few: Few, facts: Facts, left: np.uint64, out: Words) -> int:
                     break
             if inside_another:
                 continue
-            kept = 0
+            n_kept = 0
             for i in range(n):
                 if out[i] & ~step != ZERO:
-                    out[kept] = out[i]
-                    kept += 1
-            out[kept] = step
-            n = kept + 1
+                    out[n_kept] = out[i]
+                    n_kept += 1
+            out[n_kept] = step
+            n = n_kept + 1
     facts.work[0] += len(few.boxes) * len(few.allowed)
     return n
 
 
 @kernel
-def follows(few: Few, facts: Facts, left: np.uint64, rules: int, steps: Words) -> bool:
-    """Return whether it follows from facts, for every first rule, that `rules` rules cannot decide `left`."""
-    if left & ~few.silent == ZERO:
+def follows(few: Few, facts: Facts, undecided: np.uint64, rules: int, steps: Words) -> bool:
+    """Return whether it follows from facts, for every first rule, that `rules` rules cannot decide these."""
+    if undecided & ~few.silent == ZERO:
         return False
-    for i in range(widest_steps(few, facts, left, steps)):
-        if not impossible(few, facts, left & ~steps[i], rules - 1):
+    for i in range(widest_steps(few, facts, undecided, steps)):
+        if not impossible(few, facts, undecided & ~steps[i], rules - 1):
             return False
     return True
 
@@ -193,27 +193,27 @@ def rarest(seen: Ints, states: np.uint64) -> np.uint64:
 
 
 @kernel
-def learn(few: Few, facts: Facts, left: np.uint64, rules: int, steps: Words) -> None:
-    """Note that `rules` rules cannot decide `left`, without the states that this does not depend on.
+def learn(few: Few, facts: Facts, undecided: np.uint64, rules: int, steps: Words) -> None:
+    """Note that `rules` rules cannot decide `undecided`, without the states that this does not depend on.
 
     States of few facts are taken out first, so that facts gather on the same states.
     """
-    untried = left
+    untried = undecided
     while untried != ZERO:
         bit = rarest(facts.seen, untried)
         untried &= ~bit
-        if follows(few, facts, left & ~bit, rules, steps):
-            left &= ~bit
-    kept = 0
+        if follows(few, facts, undecided & ~bit, rules, steps):
+            undecided &= ~bit
+    n_kept = 0
     for i in range(facts.counts[rules]):
-        if left & ~facts.sets[rules, i] != ZERO:
-            facts.sets[rules, kept] = facts.sets[rules, i]
-            kept += 1
-    facts.sets[rules, kept] = left
-    facts.counts[rules] = kept + 1
-    while left != ZERO:
-        facts.seen[lowest_bit(left)] += 1
-        left &= left - ONE
+        if undecided & ~facts.sets[rules, i] != ZERO:
+            facts.sets[rules, n_kept] = facts.sets[rules, i]
+            n_kept += 1
+    facts.sets[rules, n_kept] = undecided
+    facts.counts[rules] = n_kept + 1
+    while undecided != ZERO:
+        facts.seen[lowest_bit(undecided)] += 1
+        undecided &= undecided - ONE
 
 
 @kernel
@@ -226,28 +226,28 @@ def decide_with(few: Few, facts: Facts, everything: np.uint64, rules: int, budge
     if impossible(few, facts, everything, rules):
         return IMPOSSIBLE
     exact = 2 if few.silent == ZERO else 1
-    for at in range(rules + 1):
-        out[at] = everything
+    for n_left in range(rules + 1):
+        out[n_left] = everything
     if rules <= exact or everything & ~few.silent == ZERO:
         return SOLVABLE
     steps = np.empty((rules + 1, len(few.boxes) * len(few.allowed)), dtype=np.uint64)
     count, tried = np.zeros(rules + 1, dtype=np.int64), np.zeros(rules + 1, dtype=np.int64)
-    at = rules
-    count[at] = widest_steps(few, facts, everything, steps[at])
-    while at <= rules:
-        if facts.work[0] > budget or facts.counts[at] + 1 >= facts.sets.shape[1]:
+    n_left = rules
+    count[n_left] = widest_steps(few, facts, everything, steps[n_left])
+    while n_left <= rules:
+        if facts.work[0] > budget or facts.counts[n_left] + 1 >= facts.sets.shape[1]:
             return OUT_OF_BUDGET
-        if tried[at] == count[at]:
-            learn(few, facts, out[at], at, steps[0])
-            at += 1
+        if tried[n_left] == count[n_left]:
+            learn(few, facts, out[n_left], n_left, steps[0])
+            n_left += 1
             continue
-        left = out[at] & ~steps[at, tried[at]]
-        tried[at] += 1
-        if not impossible(few, facts, left, at - 1):
-            at -= 1
-            for later in range(at + 1):
-                out[later] = left
-            if at == exact or left & ~few.silent == ZERO:
+        undecided = out[n_left] & ~steps[n_left, tried[n_left]]
+        tried[n_left] += 1
+        if not impossible(few, facts, undecided, n_left - 1):
+            n_left -= 1
+            for later in range(n_left + 1):
+                out[later] = undecided
+            if n_left == exact or undecided & ~few.silent == ZERO:
                 return SOLVABLE
-            tried[at], count[at] = 0, widest_steps(few, facts, left, steps[at])
+            tried[n_left], count[n_left] = 0, widest_steps(few, facts, undecided, steps[n_left])
     return IMPOSSIBLE

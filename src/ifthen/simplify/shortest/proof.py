@@ -45,10 +45,10 @@ class Bound(NamedTuple):
     """The boxes of a list shorter than the one known before, where one turned up."""
 
 
-def decided(bits: Bits, boxes: Ints, first: Mask | None = None) -> tuple[Ints, Ints, Mask]:
+def decided(bits: Bits, boxes: Ints, preferred: Mask | None = None) -> tuple[Ints, Ints, Mask]:
     """Return what a list of boxes does when every rule has its best action.
 
-    Actions are right in as many of the states `first` `(D,)` as can be, then in as many of all.
+    Actions are right in as many of the states `preferred` `(D,)` as can be, then in as many of all.
 
     Returns:
         The boxes, one more behind them that holds everything where every state has an allowed action; the
@@ -56,13 +56,15 @@ def decided(bits: Bits, boxes: Ints, first: Mask | None = None) -> tuple[Ints, I
     """
     size = len(bits.ranks)
     allowed, silent = unpacked(bits.allowed, size), unpacked(bits.silent, size)
-    weights = 1 + (size + 1) * (np.zeros(size, dtype=np.int64) if first is None else first.astype(np.int64))
+    weights = 1 + (size + 1) * (
+        np.zeros(size, dtype=np.int64) if preferred is None else preferred.astype(np.int64)
+    )
     rules = boxes if silent.any() else np.concatenate([boxes, bits.whole[None]])
-    left, actions, right = np.ones(size, dtype=np.bool_), [], silent.copy()
+    undecided, actions, right = np.ones(size, dtype=np.bool_), [], silent.copy()
     for box in rules:
-        inside = bits.held(box) & left
+        inside = bits.held(box) & undecided
         actions.append(int(((allowed & inside) * weights).sum(axis=1).argmax()))
-        left &= ~inside
+        undecided &= ~inside
         right[inside] = allowed[actions[-1], inside]
     return rules, np.array(actions, dtype=np.int64), ~right
 
@@ -105,11 +107,11 @@ class _Proof:
         while self.facts.work[0] < self.work:
             chosen = np.isin(np.arange(len(self.tally)), self.chosen)
             mask = packed(chosen)
-            some = self.bits._replace(everything=mask, silent=self.bits.silent & mask)
-            boxes = self._right_on_chosen(some, rules)
+            chosen_bits = self.bits._replace(everything=mask, silent=self.bits.silent & mask)
+            boxes = self._right_on_chosen(chosen_bits, rules)
             if boxes is None:
                 return None
-            if self.bits.open_ended and not some.open_ended:
+            if self.bits.open_ended and not chosen_bits.open_ended:
                 boxes = np.concatenate([boxes, self.bits.whole[None]])
             _, _, wrong = decided(self.bits, boxes, chosen)
             if not wrong.any():
@@ -123,37 +125,37 @@ class _Proof:
                 return None
         return None
 
-    def _right_on_chosen(self, some: Bits, rules: int) -> Ints | None:
+    def _right_on_chosen(self, chosen_bits: Bits, rules: int) -> Ints | None:
         """Return boxes of a list that is right on the chosen states, or None; `closed` if there is none."""
-        boxes, enough = greedy_list(some), rules if some.open_ended else rules - 1
+        boxes, enough = greedy_list(chosen_bits), rules if chosen_bits.open_ended else rules - 1
         if len(boxes) > enough:
             key = stream(self.seed, "counterexample", rules, len(self.chosen))
-            found = improved(some, boxes, key, MOVES, enough)
-            boxes = boxes if found is None else found
+            shorter = improved(chosen_bits, boxes, key, MOVES, enough)
+            boxes = boxes if shorter is None else shorter
             self.facts.work[0] += MOVES * WORK_OF_A_MOVE
         return boxes if len(boxes) <= enough else self._searched(rules)
 
     def _searched(self, rules: int) -> Ints | None:
         """Return what exhaustive search finds on the chosen states."""
         assert self.few is not None  # no list is longer than enough for no states
-        left = np.zeros(rules + 1, dtype=np.uint64)
+        remaining = np.zeros(rules + 1, dtype=np.uint64)
         everything = packed(np.ones(len(self.chosen), dtype=np.bool_))[0]
-        answer = decide_with(self.few, self.facts, everything, rules, self.work, left)
+        answer = decide_with(self.few, self.facts, everything, rules, self.work, remaining)
         self.closed = answer == IMPOSSIBLE
-        return None if answer in (IMPOSSIBLE, OUT_OF_BUDGET) else self._boxes_of(left)
+        return None if answer in (IMPOSSIBLE, OUT_OF_BUDGET) else self._boxes_of(remaining)
 
-    def _boxes_of(self, left: Words) -> Ints:
+    def _boxes_of(self, remaining: Words) -> Ints:
         """Return the boxes that lead from each set of undecided states to the next."""
         few = self.few
         assert few is not None
-        exact = 1 if few.silent else min(2, len(left) - 1)
-        steps = [left[at] & ~left[at - 1] for at in range(len(left) - 1, exact, -1)]
-        last = left[exact]
+        exact = 1 if few.silent else min(2, len(remaining) - 1)
+        steps = [remaining[j] & ~remaining[j - 1] for j in range(len(remaining) - 1, exact, -1)]
+        last = remaining[exact]
         if few.silent:
             steps.append(last & ~few.silent)
         elif exact == 2:
             outside = [last & ~allowed for allowed in few.allowed]
-            steps += [each for each in outside if one_rule(few, np.uint64(hull(few, each)) & last)][:1]
+            steps += [states for states in outside if one_rule(few, np.uint64(hull(few, states)) & last)][:1]
         steps = [step for step in steps if step]
         ranks = self.bits.ranks[self.chosen]
         boxes = np.empty((len(steps), ranks.shape[1], 2), dtype=np.int64)

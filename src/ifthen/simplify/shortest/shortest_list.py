@@ -81,15 +81,15 @@ class ShortestList(Shown):
     def how(self) -> str:
         """What is known of the length, in words."""
         length, least = plural(len(self.rules), "rule"), plural(self.lower_bound, "rule")
-        why = (
+        reason = (
             f"{plural(len(self.core), 'state')} of {self.states} already need {least}"
             if self.core
             else "there must be one"
         )
         if self.proven:
-            return f"{length}, and no decision list has fewer: {why}."
+            return f"{length}, and no decision list has fewer: {reason}."
         span = f"from {self.lower_bound} to {len(self.rules)}"
-        return f"{length}, the fewest found; the least possible is {span}: {why}."
+        return f"{length}, the fewest found; the least possible is {span}: {reason}."
 
     def __str__(self) -> str:
         return f"{self.rules}\n\n{self.how}"
@@ -114,8 +114,8 @@ def shortest_decision_list(
         progress: called after each round of the search.
     """
     one_of("effort", effort, get_args(Effort))
-    own = tabular(as_task(task), "a list of optimal actions")
-    return shortest_list(*optimal_table(own), own.features, own.action_names, effort, seed, progress)
+    table = tabular(as_task(task), "a list of optimal actions")
+    return shortest_list(*optimal_table(table), table.features, table.action_names, effort, seed, progress)
 
 
 def optimal_table(task: TabularTask) -> tuple[Floats, Mask]:
@@ -165,16 +165,18 @@ def shortest_list(
 
 def _search(bits: Bits, work: Work, seed: int, progress: Progress | None) -> tuple[Ints, Bound]:
     """Return the boxes of the shortest list found, and the lower bound."""
-    boxes, bound, behind = greedy_list(bits), Bound(1, ()), 0 if bits.open_ended else 1
+    boxes, bound, n_unwritten = greedy_list(bits), Bound(1, ()), 0 if bits.open_ended else 1
     for number in range(work.rounds):
-        found = improved(bits, boxes, stream(seed, "shortest", number), work.moves, bound.rules - behind)
-        boxes = boxes if found is None else found
+        shorter = improved(
+            bits, boxes, stream(seed, "shortest", number), work.moves, bound.rules - n_unwritten
+        )
+        boxes = boxes if shorter is None else shorter
         if number == 0:
-            bound = lower_bound(bits, len(boxes) + behind, work.proof, seed)
+            bound = lower_bound(bits, len(boxes) + n_unwritten, work.proof, seed)
             boxes = boxes if bound.boxes is None else bound.boxes
         if progress is not None:
-            progress(len(boxes) + behind, bound.rules)
-        if len(boxes) + behind <= bound.rules:
+            progress(len(boxes) + n_unwritten, bound.rules)
+        if len(boxes) + n_unwritten <= bound.rules:
             break
     return boxes, bound
 
@@ -185,18 +187,18 @@ def readable_rules(bits: Bits, boxes: Ints) -> tuple[Ints, Ints]:
     Each box is trimmed to the states that it decides, then an interval is left open, or at one end, wherever
     the action is allowed in every state that is decided now and was left to later rules before.
     """
-    allowed, whole = unpacked(bits.allowed, len(bits.ranks)), bits.whole
-    left, kept = np.ones(len(bits.ranks), dtype=np.bool_), []
+    allowed, full_box = unpacked(bits.allowed, len(bits.ranks)), bits.whole
+    undecided, rules = np.ones(len(bits.ranks), dtype=np.bool_), []
     for box, action in zip(*decided(bits, boxes)[:2], strict=True):
-        own = bits.ranks[left & bits.held(box)]
-        if not len(own):
+        decided_ranks = bits.ranks[undecided & bits.held(box)]
+        if not len(decided_ranks):
             continue
-        trimmed = np.stack([own.min(axis=0), own.max(axis=0)], axis=-1)
-        for ends, d in itertools.product(([0, 1], [0], [1]), range(len(whole))):
+        trimmed = np.stack([decided_ranks.min(axis=0), decided_ranks.max(axis=0)], axis=-1)
+        for ends, d in itertools.product(([0, 1], [0], [1]), range(len(full_box))):
             wider = trimmed.copy()
-            wider[d, ends] = whole[d, ends]
-            if allowed[action, left & bits.held(wider)].all():
+            wider[d, ends] = full_box[d, ends]
+            if allowed[action, undecided & bits.held(wider)].all():
                 trimmed = wider
-        left &= ~bits.held(trimmed)
-        kept.append((trimmed, action))
-    return np.array([box for box, _ in kept]), np.array([action for _, action in kept])
+        undecided &= ~bits.held(trimmed)
+        rules.append((trimmed, action))
+    return np.array([box for box, _ in rules]), np.array([action for _, action in rules])

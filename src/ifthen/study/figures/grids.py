@@ -53,7 +53,7 @@ def densities(results: Results, progress: Callable[[], object] = lambda: None) -
     Tasks without a grid are left out, as are systems without finished trials on a task; nothing is returned
     where the results keep no rulesets.
     """
-    found: Densities = {}
+    mean_densities: Densities = {}
     for name, task in results.grids.items():
         for system in results.plan.systems:
             trials = results.trials(system.name, name)
@@ -63,27 +63,31 @@ def densities(results: Results, progress: Callable[[], object] = lambda: None) -
             for trial in trials:
                 total += best_action_map(results.ruleset(trial), task).density
                 progress()
-            found[system.name, name] = total / len(trials)
-    return found
+            mean_densities[system.name, name] = total / len(trials)
+    return mean_densities
 
 
 def density_figure(
-    results: Results, found: Densities, task: TabularTask, largest: float | None = None
+    results: Results, density_maps: Densities, task: TabularTask, largest: float | None = None
 ) -> Figure | None:
     """Draw the densities of a task on its grid, one panel per system; None where no system has one.
 
     Colours are logarithmic, because systems differ by orders of magnitude. Their scale ends at `largest`, or
     at the largest density of this task. Titles have the mean sizes of rulesets and of best action maps.
     """
-    shown = [system.name for system in results.plan.systems if (system.name, task.name) in found]
-    if not shown:
+    system_names = [
+        system.name for system in results.plan.systems if (system.name, task.name) in density_maps
+    ]
+    if not system_names:
         return None
-    highest = max(found[name, task.name].max() for name in shown) if largest is None else largest
+    highest = (
+        max(density_maps[name, task.name].max() for name in system_names) if largest is None else largest
+    )
     panels = {}
-    for name in shown:
+    for name in system_names:
         rules, best = (
             np.mean(results.values(name, task.name, column)) for column in ("rules", "best_action_rules")
         )
-        panels[f"{name}: {best:.1f} of {rules:.1f} rules"] = found[name, task.name]
+        panels[f"{name}: {best:.1f} of {rules:.1f} rules"] = density_maps[name, task.name]
     norm = LogNorm(1, highest if highest > 1 else 2, clip=True)
     return draw_heat(Heat(panels, MANY, norm, "rules in the best action set"), task)

@@ -56,65 +56,71 @@ def varied(plan: StudyPlan, words: dict[Measure, str]) -> list[Series]:
     """Return what is shown of a plan that varies a parameter, both measures of each family of systems."""
     families: dict[str, list[SystemPlan]] = {}
     for system in plan.systems:
-        families.setdefault(_but_for(system, plan.varies), []).append(system)
+        families.setdefault(_identity_without(system, plan.varies), []).append(system)
     names = _family_names([members[0] for members in families.values()], plan.varies)
-    found = []
+    series = []
     for name, members in zip(names, families.values(), strict=True):
         values = {system.name: float(system.parameters[plan.varies or ""]) for system in members}
         ordered = dict(sorted(values.items(), key=lambda item: item[1]))
         for measure in MEASURES.values():
             label = words[measure]
-            found.append(Series(f"{name}, {label}" if name else label, measure, ordered))
-    return found
+            series.append(Series(f"{name}, {label}" if name else label, measure, ordered))
+    return series
 
 
-def _family_names(firsts: list[SystemPlan], parameter: str | None) -> list[str]:
+def _family_names(first_members: list[SystemPlan], parameter: str | None) -> list[str]:
     """Return names for families, given the first of each: empty for an only one, else what tells it apart."""
-    kinds = [first.system or first.name for first in firsts]
+    base_names = [first_member.system or first_member.name for first_member in first_members]
     names = []
-    for first, kind in zip(firsts, kinds, strict=True):
-        alike = [other.parameters for other, its in zip(firsts, kinds, strict=True) if its == kind]
+    for first_member, base_name in zip(first_members, base_names, strict=True):
+        alike = [
+            other.parameters
+            for other, other_name in zip(first_members, base_names, strict=True)
+            if other_name == base_name
+        ]
         differ = [
             f"{name} = {value}"
-            for name, value in first.parameters.items()
+            for name, value in first_member.parameters.items()
             if name != parameter and any(other.get(name) != value for other in alike)
         ]
-        names.append(f"{kind} ({', '.join(differ)})" if differ else kind)
-    return names if len(firsts) > 1 else [""]
+        names.append(f"{base_name} ({', '.join(differ)})" if differ else base_name)
+    return names if len(first_members) > 1 else [""]
 
 
-def _but_for(system: SystemPlan, parameter: str | None) -> str:
+def _identity_without(system: SystemPlan, parameter: str | None) -> str:
     """Return what a system is, but for one parameter, as a text to compare."""
-    others = {name: value for name, value in system.parameters.items() if name != parameter}
-    return json.dumps([system.system or system.name, others], sort_keys=True, default=str)
+    remaining = {name: value for name, value in system.parameters.items() if name != parameter}
+    return json.dumps([system.system or system.name, remaining], sort_keys=True, default=str)
 
 
 def _draw_panel(axes: Axes, results: Results, task: str, series: Sequence[Series]) -> dict[str, Any]:
     """Draw one task's panel; return what stands for each series in the legend."""
-    every = sorted({value for one in series for value in one.values.values()})
-    log = every[0] > 0 and every[-1] / every[0] > 10
-    places = np.log10(every) if log else np.array(every)
-    gap = float(np.diff(places).min()) if len(places) > 1 else 1.0
+    parameter_values = sorted({value for entry in series for value in entry.values.values()})
+    log = parameter_values[0] > 0 and parameter_values[-1] / parameter_values[0] > 10
+    x_positions = np.log10(parameter_values) if log else np.array(parameter_values)
+    gap = float(np.diff(x_positions).min()) if len(x_positions) > 1 else 1.0
     samples = {
         measure: {
-            name: results.counted(task, own) for name, own in samples_of(results, task, measure).items()
+            name: results.counted(task, sample) for name, sample in samples_of(results, task, measure).items()
         }
         for measure in MEASURES.values()
     }
     axes.set_xscale("log" if log else "linear")
     handles: dict[str, Any] = {}
-    for position, one in enumerate(series):
+    for position, entry in enumerate(series):
         width = SPREAD * gap / len(series)
         shift = (position - (len(series) - 1) / 2) * width
-        handles[one.label] = _draw_series(axes, samples[one.measure], one, look(position), log, shift, width)
+        handles[entry.label] = _draw_series(
+            axes, samples[entry.measure], entry, look(position), log, shift, width
+        )
     heights = {height for measure in MEASURES.values() for height in optima(results, task, measure)}
     handles["optimal policy"] = draw_optima(axes, sorted(heights))
-    ends = np.array([places[0] - 0.6 * gap, places[-1] + 0.6 * gap])
+    ends = np.array([x_positions[0] - 0.6 * gap, x_positions[-1] + 0.6 * gap])
     axes.set_xlim(*(10**ends if log else ends))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticks(every, [f"{value:g}" for value in every])
+    axes.set_xticks(parameter_values, [f"{value:g}" for value in parameter_values])
     finished = [len(results.trials(system.name, task)) for system in results.plan.systems]
-    no_rule = max(sum(finished) - sum(map(len, own.values())) for own in samples.values())
+    no_rule = max(sum(finished) - sum(map(len, by_system.values())) for by_system in samples.values())
     say_how_many(axes, finished, results.plan.trials, no_rule)
     return {label: handle for label, handle in handles.items() if handle is not None}
 
@@ -123,7 +129,7 @@ def _draw_series(
     axes: Axes,
     samples: dict[str, list[float]],
     series: Series,
-    own: Look,
+    style: Look,
     log: bool,
     shift: float,
     width: float,
@@ -134,25 +140,25 @@ def _draw_series(
         sample = np.array(samples[system])
         if not len(sample):
             continue
-        place = (np.log10(value) if log else value) + shift
-        at = place + width * 0.7 * _jitter(len(sample))
+        centre = (np.log10(value) if log else value) + shift
+        jittered = centre + width * 0.7 * _jitter(len(sample))
         axes.plot(
-            10**at if log else at,
+            10**jittered if log else jittered,
             sample,
             linestyle="none",
-            marker=own.marker,
-            color=own.colour,
+            marker=style.marker,
+            color=style.colour,
             markersize=2.2,
             markeredgewidth=0,
             alpha=0.3,
         )
         sd = float(sample.std(ddof=1)) if len(sample) > 1 else math.nan  # no bar
-        means.append((10**place if log else place, float(sample.mean()), sd))
+        means.append((10**centre if log else centre, float(sample.mean()), sd))
     if not means:
         return None
     x, y, bars = zip(*means, strict=True)
     return axes.errorbar(
-        x, y, bars, color=own.colour, linestyle=own.line, marker=own.marker, markersize=4, linewidth=1,
+        x, y, bars, color=style.colour, linestyle=style.line, marker=style.marker, markersize=4, linewidth=1,
         elinewidth=1, capsize=2, markeredgecolor="white", markeredgewidth=0.5, zorder=3,
     )  # fmt: skip
 

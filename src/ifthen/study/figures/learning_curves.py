@@ -37,19 +37,19 @@ class Curve(NamedTuple):
 
 def curves(results: Results, task: str, column: str) -> dict[str, Curve]:
     """Return the curves of all systems with finished trials on a task, by system in the plan's order."""
-    own = results.histories.filter(polars.col("task") == task)
-    meets = polars.col(column) <= results.floor(task)
-    value = polars.when(~meets).then(polars.col(column))
-    summed = value.mean().alias("mean"), value.std().alias("sd"), meets.sum().alias("no rule")
-    by_epoch = own.group_by("system", "epoch").agg(*summed)
-    found = {}
+    task_histories = results.histories.filter(polars.col("task") == task)
+    at_floor = polars.col(column) <= results.floor(task)
+    value = polars.when(~at_floor).then(polars.col(column))
+    aggregates = value.mean().alias("mean"), value.std().alias("sd"), at_floor.sum().alias("no rule")
+    by_epoch = task_histories.group_by("system", "epoch").agg(*aggregates)
+    by_system = {}
     for system in results.plan.systems:
         rows = by_epoch.filter(polars.col("system") == system.name).sort("epoch")
         if len(rows):
             mean, sd = (rows[name].fill_null(math.nan).to_numpy() for name in ("mean", "sd"))
             trials = len(results.trials(system.name, task))
-            found[system.name] = Curve(rows["epoch"].to_numpy(), mean, sd, trials, rows["no rule"][-1])
-    return found
+            by_system[system.name] = Curve(rows["epoch"].to_numpy(), mean, sd, trials, rows["no rule"][-1])
+    return by_system
 
 
 def curves_grid(results: Results, measure: Measure = "fraction") -> Figure:
@@ -64,17 +64,19 @@ def curves_grid(results: Results, measure: Measure = "fraction") -> Figure:
     drawn: dict[str, Any] = {}
     highest = 1.0
     for task, axes in grid.panels.items():
-        found = curves(results, task, results.column(task, measure, final=False))
+        task_curves = curves(results, task, results.column(task, measure, final=False))
         heights = optima(results, task, measure)
-        drawn |= _draw_curves(axes, found, plan)
+        drawn |= _draw_curves(axes, task_curves, plan)
         optimum = draw_optima(axes, heights)
         drawn |= {} if optimum is None else {OPTIMAL: optimum}
-        counts = [found[system.name].trials if system.name in found else 0 for system in plan.systems]
-        say_how_many(axes, counts, plan.trials, sum(curve.no_rule for curve in found.values()))
+        counts = [
+            task_curves[system.name].trials if system.name in task_curves else 0 for system in plan.systems
+        ]
+        say_how_many(axes, counts, plan.trials, sum(curve.no_rule for curve in task_curves.values()))
         if task in grid.relative:
-            highest = max([highest, *(float(curve.mean.max()) for curve in found.values())])
-        elif found:
-            axes.set_ylim(*later_limits(found.values(), heights))
+            highest = max([highest, *(float(curve.mean.max()) for curve in task_curves.values())])
+        elif task_curves:
+            axes.set_ylim(*later_limits(task_curves.values(), heights))
     grid.label_x_below()
     order = [name for name in (*(system.name for system in plan.systems), OPTIMAL) if name in drawn]
     over = f"mean ± sd over {plan.trials} trials" if plan.trials > 1 else "one trial"
@@ -90,13 +92,13 @@ def _title(results: Results, measure: Measure) -> str:
     return f"{of_tables}mean return on {'training' if measure == 'fraction' else 'validation'} seeds"
 
 
-def _draw_curves(axes: Axes, found: dict[str, Curve], plan: StudyPlan) -> dict[str, tuple[Any, ...]]:
+def _draw_curves(axes: Axes, task_curves: dict[str, Curve], plan: StudyPlan) -> dict[str, tuple[Any, ...]]:
     """Draw the curves of one panel; return what stands for each system in the legend."""
     handles: dict[str, tuple[Any, ...]] = {}
     for position, name in enumerate(system.name for system in plan.systems):
-        if name not in found:
+        if name not in task_curves:
             continue
-        curve, (colour, line, marker) = found[name], look(position)
+        curve, (colour, line, marker) = task_curves[name], look(position)
         band: tuple[Any, ...] = ()
         if curve.trials > 1:
             low, high = curve.mean - curve.sd, curve.mean + curve.sd
@@ -121,13 +123,13 @@ def _draw_curves(axes: Axes, found: dict[str, Curve], plan: StudyPlan) -> dict[s
     return handles
 
 
-def later_limits(found: Iterable[Curve], heights: list[float]) -> tuple[float, float]:
+def later_limits(shown_curves: Iterable[Curve], heights: list[float]) -> tuple[float, float]:
     """Return limits that hold what the second half of the epochs shows, and the optimum.
 
     Costs begin many times worse than they end, mostly at the floor, where rulesets stand that have no rule
     for some state: on a scale that holds all of that, nothing else could be seen.
     """
-    halves = [(c.mean[len(c.mean) // 2 :], c.sd[len(c.sd) // 2 :]) for c in found]
+    halves = [(curve.mean[len(curve.mean) // 2 :], curve.sd[len(curve.sd) // 2 :]) for curve in shown_curves]
     later = [(mean[~np.isnan(mean)], np.nan_to_num(sd[~np.isnan(mean)])) for mean, sd in halves]
     low = min([*heights, *((mean - sd).min() for mean, sd in later if len(mean))], default=0.0)
     high = max([*heights, *((mean + sd).max() for mean, sd in later if len(mean))], default=0.0)

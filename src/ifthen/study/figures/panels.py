@@ -41,12 +41,16 @@ def arranged(tasks: Sequence[str]) -> Arrangement:
 
     Lakes that would leave more than half of such a grid empty, or make it too wide, are treated as others.
     """
-    found = {name: LAKE.fullmatch(name) for name in tasks}
-    at = {(int(m[1]), float(m[2])): name for name, m in found.items() if m}
-    sizes, slips = sorted({size for size, _ in at}), sorted({slip for _, slip in at})
-    if len(at) == len(tasks) and len(slips) <= LAKE_COLUMNS and 2 * len(at) >= len(sizes) * len(slips):
-        titles = {name: f"({size}, {slip:g})" for (size, slip), name in at.items()}
-        lakes = [[at.get((size, slip), EMPTY) for slip in slips] for size in sizes]
+    matches = {name: LAKE.fullmatch(name) for name in tasks}
+    by_position = {(int(match[1]), float(match[2])): name for name, match in matches.items() if match}
+    sizes, slips = sorted({size for size, _ in by_position}), sorted({slip for _, slip in by_position})
+    if (
+        len(by_position) == len(tasks)
+        and len(slips) <= LAKE_COLUMNS
+        and 2 * len(by_position) >= len(sizes) * len(slips)
+    ):
+        titles = {name: f"({size}, {slip:g})" for (size, slip), name in by_position.items()}
+        lakes = [[by_position.get((size, slip), EMPTY) for slip in slips] for size in sizes]
         return Arrangement(lakes, titles, "(M, p): size M, slip probability p")
     columns = balanced(len(tasks), COLUMNS)
     rows = [list(tasks[i : i + columns]) for i in range(0, len(tasks), columns)]
@@ -54,9 +58,9 @@ def arranged(tasks: Sequence[str]) -> Arrangement:
     return Arrangement(rows, {name: name for name in tasks}, "")
 
 
-def balanced(panels: int, most: int) -> int:
-    """Return how many columns of panels to make, at most `most`, to leave few places empty."""
-    rows = -(-panels // most)
+def balanced(panels: int, max_columns: int) -> int:
+    """Return how many columns of panels to make, at most `max_columns`, to leave few places empty."""
+    rows = -(-panels // max_columns)
     return -(-panels // rows)
 
 
@@ -99,10 +103,10 @@ class TaskPanels:
             title: of the legend.
         """
         for row in self.rows:
-            for left, task in zip((EMPTY, *row[:-1]), row, strict=True):
+            for left_task, task in zip((EMPTY, *row[:-1]), row, strict=True):
                 if task in self.relative:
                     self.panels[task].set_ylim(*limits)
-                    self.panels[task].tick_params(labelleft=left not in self.relative)
+                    self.panels[task].tick_params(labelleft=left_task not in self.relative)
         self.figure.supxlabel(x_label, fontsize=MEDIUM, parse_math=False)
         self._label_y()
         legend_above(self.figure, handles, f"{title};   {self.meaning}" if self.meaning else title)
@@ -129,8 +133,8 @@ def optima(results: Results, task: str, measure: Measure) -> list[float]:
     """Return the optimum of a task as its panel shows it: 1 for fractions; several where systems differ."""
     if results.relative(task):
         return [1.0]
-    own = results.finals.filter(polars.col("task") == task)
-    return sorted(own[OPTIMUM[measure]].drop_nulls().unique())
+    finals = results.finals.filter(polars.col("task") == task)
+    return sorted(finals[OPTIMUM[measure]].drop_nulls().unique())
 
 
 def say_how_many(axes: Axes, numbers: Sequence[int], planned: int, no_rule: int = 0) -> None:
@@ -144,11 +148,11 @@ def say_how_many(axes: Axes, numbers: Sequence[int], planned: int, no_rule: int 
     """
     low, high = min(numbers), max(numbers)
     trials = f"n = {low}" if low == high else f"n = {low}–{high}"
-    parts = [] if low == high == planned else [trials]
-    parts += [f"no rule: {no_rule}"] if no_rule else []
-    place: Any = {"ha": "right", "va": "bottom", "transform": axes.transAxes}
-    if parts:
-        axes.text(0.97, 0.04, ", ".join(parts), fontsize=SMALL, color="0.3", **place)
+    notes = [] if low == high == planned else [trials]
+    notes += [f"no rule: {no_rule}"] if no_rule else []
+    style: Any = {"ha": "right", "va": "bottom", "transform": axes.transAxes}
+    if notes:
+        axes.text(0.97, 0.04, ", ".join(notes), fontsize=SMALL, color="0.3", **style)
 
 
 def draw_optima(axes: Axes, heights: Iterable[float]) -> Any:

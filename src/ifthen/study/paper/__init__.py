@@ -46,19 +46,21 @@ def is_papers(plan: StudyPlan, system: str, task: str) -> bool:
 @lru_cache(maxsize=10_000)
 def _is_papers(plan_json: str, system: str, task: str) -> bool:
     plan = StudyPlan.from_json(plan_json)
-    kind = plan.system_plan(system).system or system
-    theirs = _papers_tasks().get(task)
-    if kind != system or kind not in PARAMETERS or theirs is None or plan.epochs != EPOCHS:
+    system_name = plan.system_plan(system).system or system
+    paper_task = _papers_tasks().get(task)
+    if system_name != system or system_name not in PARAMETERS or paper_task is None or plan.epochs != EPOCHS:
         return False
-    ours = plan.make_system(Trial(system, task, plan.first_seed))
-    papers = system_by_name(kind)(theirs, threads=1, **PARAMETERS[kind])
-    return ours.parameters == papers.parameters and _same_dynamics(ours.task, theirs)
+    study_system = plan.make_system(Trial(system, task, plan.first_seed))
+    paper_system = system_by_name(system_name)(paper_task, threads=1, **PARAMETERS[system_name])
+    return study_system.parameters == paper_system.parameters and _same_dynamics(
+        study_system.task, paper_task
+    )
 
 
-def _same_dynamics(ours: Task, theirs: Task) -> bool:
+def _same_dynamics(study_task: Task, paper_task: Task) -> bool:
     """Return whether two tasks are the same except for the draw of the noise."""
-    mine, other = ours.identity(), theirs.identity()
-    return {**mine, "noise_seed": 0, "name": ""} == {**other, "noise_seed": 0, "name": ""}
+    study_identity, paper_identity = study_task.identity(), paper_task.identity()
+    return {**study_identity, "noise_seed": 0, "name": ""} == {**paper_identity, "noise_seed": 0, "name": ""}
 
 
 @cache
@@ -77,8 +79,8 @@ def papers_performance() -> dict[tuple[str, str], tuple[float, float, str]]:
 def papers_size(system: str, task: str, column: str) -> float | None:
     """Return a size from the paper's Table A1, if it has one."""
     rows = {_task_name(row): row for row in _rows("tableA1.csv")}
-    wanted = SIZES[column].get(system)
-    return float(rows[task][wanted]) if wanted and task in rows else None
+    csv_column = SIZES[column].get(system)
+    return float(rows[task][csv_column]) if csv_column and task in rows else None
 
 
 @cache

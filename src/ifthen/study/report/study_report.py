@@ -69,34 +69,37 @@ def best_rulesets(results: Results) -> dict[str, list[BestRuleset]]:
     """
     if results.ruleset is None:
         return {}
-    found: dict[str, list[BestRuleset]] = {}
+    best_by_task: dict[str, list[BestRuleset]] = {}
     for name, task in results.plan.tasks_by_name().items():
-        chosen_by, column = (results.column(name, "exact_fraction", final) for final in (False, True))
+        choice_column, column = (results.column(name, "exact_fraction", final) for final in (False, True))
         for system in results.plan.systems:
-            values, seen = (results.values(system.name, name, own) for own in (column, chosen_by))
+            values, choice_values = (
+                results.values(system.name, name, score_column) for score_column in (column, choice_column)
+            )
             if values:
-                best = max(range(len(values)), key=seen.__getitem__)  # the first of the best
+                best = max(range(len(values)), key=choice_values.__getitem__)  # the first of the best
                 trial = results.trials(system.name, name)[best]
                 learnt = results.ruleset(trial)
                 pruned = None if results.pruned is None else results.pruned(trial)
                 ruleset = learnt if pruned is None else pruned
-                (own,) = results.finals.filter(**trial._asdict()).iter_rows(named=True)
-                scored = own.get("pruned_score") if pruned is not None else None  # on a table it is the same
-                score = values[best] if scored is None else float(scored)
+                (final_row,) = results.finals.filter(**trial._asdict()).iter_rows(named=True)
+                # On a table pruned rules have the same score.
+                pruned_score = None if pruned is None else final_row.get("pruned_score")
+                score = values[best] if pruned_score is None else float(pruned_score)
                 rules = list(read_rules(readable(ruleset, task), task).in_order)
                 grid = cells(ruleset, results.grids[name]) if name in results.grids else []
                 arrows = [[sign_of(cell) for cell in row] for row in grid]
                 sizes = len(ruleset), len(learnt)
-                described = BestRuleset(trial, score, ruleset.how, *sizes, rules, arrows)
-                found.setdefault(name, []).append(described)
-    return found
+                best_ruleset = BestRuleset(trial, score, ruleset.how, *sizes, rules, arrows)
+                best_by_task.setdefault(name, []).append(best_ruleset)
+    return best_by_task
 
 
 def write_tables(folder: Path, results: Results) -> None:
     """Write every table of a study as CSV, Markdown and LaTeX, and the data behind them as CSV."""
     for name, grid in all_tables(results).items():
-        for suffix, text in (("csv", grid.to_csv()), ("md", grid.to_markdown()), ("tex", grid.to_latex())):
-            write_text(folder / "tables" / f"{name}.{suffix}", text)
+        for suffix, content in (("csv", grid.to_csv()), ("md", grid.to_markdown()), ("tex", grid.to_latex())):
+            write_text(folder / "tables" / f"{name}.{suffix}", content)
     for name, table in all_data(results).items():
         write_text(folder / "data" / f"{name}.csv", csv_of(table))
 
@@ -119,17 +122,21 @@ def all_figures(results: Results, progress: Callable[[str], None]) -> Drawings:
     """Return what draws the figures of a study, by the names of their files."""
     number = count(1)
     main, second = measures(results)
-    found = densities(results, lambda: progress(f"density of best action sets, trial {next(number):,}"))
+    density_maps = densities(
+        results, lambda: progress(f"density of best action sets, trial {next(number):,}")
+    )
     drawings: Drawings = {
         "curves": partial(curves_grid, results, main),
         f"curves-{second_name(results)}": partial(curves_grid, results, second),
         "lakes": partial(lakes_figure, results.grids.values()),
         "influence": partial(influence_figure, results),
     }
-    most = max((float(density.max()) for density in found.values()), default=1.0)
+    largest_density = max((float(density.max()) for density in density_maps.values()), default=1.0)
     for name, task in results.grids.items():
-        for scale, largest in (("local", None), ("global", most)):
-            drawings[_density_name(name, scale)] = partial(density_figure, results, found, task, largest)
+        for scale, largest in (("local", None), ("global", largest_density)):
+            drawings[_density_name(name, scale)] = partial(
+                density_figure, results, density_maps, task, largest
+            )
     return drawings
 
 
@@ -144,7 +151,10 @@ def study_page(results: Results, figures: Drawings) -> str:
     """
     tasks, name_of = results.plan.tasks_by_name(), {measure: name for name, measure in MEASURES.items()}
     main, second = (name_of[measure] for measure in measures(results))
-    drawn = {main: _drawn(figures, "curves"), second: _drawn(figures, f"curves-{second_name(results)}")}
+    curve_figures = {
+        main: _drawn(figures, "curves"),
+        second: _drawn(figures, f"curves-{second_name(results)}"),
+    }
     return rendered(
         "page.html.j2",
         "study/report",
@@ -157,7 +167,7 @@ def study_page(results: Results, figures: Drawings) -> str:
         measured={name_of[measure]: _measured(results, measure) for measure in measures(results)},
         tables=all_tables(results),
         relative=[task for task in tasks if results.relative(task)],
-        curves={name: figure for name, figure in drawn.items() if figure is not None},
+        curves={name: figure for name, figure in curve_figures.items() if figure is not None},
         influence=_drawn(figures, "influence"),
         heatmaps=_heatmaps(results, figures),
         rulesets=best_rulesets(results),
@@ -173,11 +183,14 @@ def study_page(results: Results, figures: Drawings) -> str:
 
 def _parameters(plan: StudyPlan, system: str) -> dict[str, str]:
     """Return the parameters of a system as they were: where tasks differ, all values met, in their order."""
-    given = [
+    parameters_by_task = [
         plan.make_system(Trial(system, task, plan.first_seed)).parameters.model_dump()
         for task in plan.tasks_by_name()
     ]
-    return {name: ", ".join(dict.fromkeys(str(own[name]) for own in given)) for name in given[0]}
+    return {
+        name: ", ".join(dict.fromkeys(str(parameters[name]) for parameters in parameters_by_task))
+        for name in parameters_by_task[0]
+    }
 
 
 def _measured(results: Results, measure: Measure) -> dict[str, Any]:
@@ -185,19 +198,19 @@ def _measured(results: Results, measure: Measure) -> dict[str, Any]:
     judged, tasks = judge(results, measure), results.plan.tasks_by_name()
     return {
         "tallies": tallies(judged),
-        "verdicts": {task: [one for one in judged if one.task == task] for task in tasks},
+        "verdicts": {task: [judgement for judgement in judged if judgement.task == task] for task in tasks},
         "means": {task: performances(results, task, measure) for task in tasks},
     }
 
 
 def _heatmaps(results: Results, figures: Drawings) -> dict[str, dict[str, Markup]]:
     """Return the density figures of every task on a grid, on a scale of its own and on one for all."""
-    drawn: dict[str, dict[str, Markup]] = {}
+    heatmaps: dict[str, dict[str, Markup]] = {}
     for task in results.grids:
         for scale in ("local", "global"):
             if (figure := _drawn(figures, _density_name(task, scale))) is not None:
-                drawn.setdefault(task, {})[scale] = figure
-    return drawn
+                heatmaps.setdefault(task, {})[scale] = figure
+    return heatmaps
 
 
 def _drawn(figures: Drawings, name: str) -> Markup | None:

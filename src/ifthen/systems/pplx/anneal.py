@@ -18,11 +18,11 @@ from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.box import ZERO
 from ifthen.systems.pplx.learnt_table import LearntTable, action_value
 from ifthen.systems.pplx.list_value import (
-    Valued,
+    PolicyValue,
     changed_states,
     changed_value,
-    new_change,
-    new_valued,
+    new_policy_change,
+    new_policy_value,
     taken_value,
     value,
 )
@@ -64,38 +64,38 @@ class Guide(NamedTuple):
 
 
 @kernel
-def guide(table: LearntTable, own: Valued, out: Guide) -> None:
+def guide(table: LearntTable, current: PolicyValue, out: Guide) -> None:
     """Write where the present list loses."""
-    for s in range(len(own.policy)):
-        top, present = -np.inf, 0.0
+    for s in range(len(current.policy)):
+        best_q, current_q = -np.inf, 0.0
         for a in range(out.good.shape[1]):
-            worth = action_value(table, own.values, s, a)
-            if worth > top:
-                top, out.best[s] = worth, a
-            if a == own.policy[s]:
-                present = worth
-        out.loss[s] = max(0.0, own.occupancy[s] * (top - present))
+            q = action_value(table, current.values, s, a)
+            if q > best_q:
+                best_q, out.best[s] = q, a
+            if a == current.policy[s]:
+                current_q = q
+        out.loss[s] = max(0.0, current.occupancy[s] * (best_q - current_q))
         for a in range(out.good.shape[1]):
-            out.good[s, a] = action_value(table, own.values, s, a) >= top - GOOD * abs(top)
+            out.good[s, a] = action_value(table, current.values, s, a) >= best_q - GOOD * abs(best_q)
 
 
 @kernel
 def grow(
-    key: np.uint64, table: LearntTable, good: Mask, s: int, a: int, haste: float, rules: Rules, r: int
+    key: np.uint64, table: LearntTable, good: Mask, s: int, a: int, stop_chance: float, rules: Rules, r: int
 ) -> None:
     """Make rule r the box around state s that grows, side by side, while action a is good inside."""
     points, features = table.points, table.points.shape[1]
     for d in range(features):
         rules.lows[r, d], rules.highs[r, d] = points[s, d], points[s, d]
     rules.actions[r] = a
-    sides, left, number = np.ones(2 * features, np.bool_), 2 * features, 0
-    while left > 0:
-        side, number = below(key, 2 * number, 2 * features), number + 1
-        if not sides[side]:
+    growing, n_growing, n_draws = np.ones(2 * features, np.bool_), 2 * features, 0
+    while n_growing > 0:
+        side, n_draws = below(key, 2 * n_draws, 2 * features), n_draws + 1
+        if not growing[side]:
             continue
         d, up = side // 2, side % 2 == 1
         edge = rules.highs[r, d] + 1 if up else rules.lows[r, d] - 1
-        stops = uniform(key, 2 * number + 1) < haste or edge > table.highs[d] or edge < table.lows[d]
+        stops = uniform(key, 2 * n_draws + 1) < stop_chance or edge > table.highs[d] or edge < table.lows[d]
         if not stops:
             for t in range(len(points)):
                 if points[t, d] == edge and not good[t, a]:
@@ -106,8 +106,8 @@ def grow(
                         stops = True
                         break
         if stops:
-            sides[side] = False
-            left -= 1
+            growing[side] = False
+            n_growing -= 1
         elif up:
             rules.highs[r, d] = edge
         else:
@@ -122,9 +122,9 @@ def place_to_mend(key: np.uint64, loss: Floats) -> int:
         total += loss[s]
     if total <= 0.0 or uniform(key, 0) >= AT_A_LOSS:
         return below(key, 1, len(loss))
-    left, s = uniform(key, 2) * total, 0
-    while s + 1 < len(loss) and left >= loss[s]:
-        left -= loss[s]
+    remaining, s = uniform(key, 2) * total, 0
+    while s + 1 < len(loss) and remaining >= loss[s]:
+        remaining -= loss[s]
         s += 1
     return s
 
@@ -132,17 +132,17 @@ def place_to_mend(key: np.uint64, loss: Floats) -> int:
 @kernel
 def replace_rule(key: np.uint64, table: LearntTable, hints: Guide, rules: Rules) -> None:
     """Take out a rule, and put one that is grown where the list loses at or before the rule that decided."""
-    n, s = len(rules.actions), place_to_mend(fold(key, 1), hints.loss)
-    gone, at = below(key, 3, n - 1), decider(rules, s)
-    for r in range(gone, n - 1):
+    n_rules, s = len(rules.actions), place_to_mend(fold(key, 1), hints.loss)
+    removed, deciding = below(key, 3, n_rules - 1), decider(rules, s)
+    for r in range(removed, n_rules - 1):
         copy_rule(rules, r + 1, rules, r)
-    at -= int(gone < at)
-    place = min(at if uniform(key, 4) < AT_THE_DECIDER else below(key, 5, at + 1), n - 2)
-    for r in range(n - 1, place, -1):
+    deciding -= int(removed < deciding)
+    position = min(deciding if uniform(key, 4) < AT_THE_DECIDER else below(key, 5, deciding + 1), n_rules - 2)
+    for r in range(n_rules - 1, position, -1):
         copy_rule(rules, r - 1, rules, r)
-    haste = HASTE + MORE_HASTE * uniform(key, 6)
-    grow(fold(key, 0), table, hints.good, s, hints.best[s], haste, rules, place)
-    match_states(table.points, rules, place)
+    stop_chance = HASTE + MORE_HASTE * uniform(key, 6)
+    grow(fold(key, 0), table, hints.good, s, hints.best[s], stop_chance, rules, position)
+    match_states(table.points, rules, position)
 
 
 @kernel
@@ -165,10 +165,10 @@ def move_bounds(key: np.uint64, table: LearntTable, rules: Rules) -> None:
         step += 1
     if uniform(key, 2) < 0.5:
         step = -step
-    which, low, high = below(key, 3, 3), rules.lows[r, d], rules.highs[r, d]
-    if which == 0:
+    end_choice, low, high = below(key, 3, 3), rules.lows[r, d], rules.highs[r, d]
+    if end_choice == 0:
         rules.lows[r, d] = min(max(low + step, table.lows[d]), high)
-    elif which == 1:
+    elif end_choice == 1:
         rules.highs[r, d] = max(min(high + step, table.highs[d]), low)
     elif low + step >= table.lows[d] and high + step <= table.highs[d]:
         rules.lows[r, d], rules.highs[r, d] = low + step, high + step
@@ -178,14 +178,14 @@ def move_bounds(key: np.uint64, table: LearntTable, rules: Rules) -> None:
 @kernel
 def change_list(key: np.uint64, table: LearntTable, hints: Guide, rules: Rules, kind: float) -> None:
     """Change a list a little: replace a rule, reorder two, take another action, or move bounds."""
-    n, actions = len(rules.actions), table.next_state.shape[1]
-    if n > 1 and kind < REPLACE:
+    n_rules, n_actions = len(rules.actions), table.next_state.shape[1]
+    if n_rules > 1 and kind < REPLACE:
         replace_rule(key, table, hints, rules)
-    elif n > 2 and kind < REORDER:
-        swap_rules(rules, below(key, 0, n - 1), below(key, 1, n - 1))
-    elif n == 1 or kind < ACTION:
-        r = below(key, 0, n)
-        rules.actions[r] = (rules.actions[r] + 1 + below(key, 1, actions - 1)) % actions
+    elif n_rules > 2 and kind < REORDER:
+        swap_rules(rules, below(key, 0, n_rules - 1), below(key, 1, n_rules - 1))
+    elif n_rules == 1 or kind < ACTION:
+        r = below(key, 0, n_rules)
+        rules.actions[r] = (rules.actions[r] + 1 + below(key, 1, n_actions - 1)) % n_actions
     else:
         move_bounds(key, table, rules)
 
@@ -205,35 +205,35 @@ def anneal(
         rules: the list to begin with.
         best: gets the best list; the one to begin with before.
     """
-    states, actions, _ = table.next_state.shape
-    words = rules.masks.shape[1]
-    own, other = new_valued(table, words), new_change(table, words)
-    hints = Guide(np.zeros(states), np.zeros((states, actions), np.bool_), np.zeros(states, np.int64))
+    n_states, n_actions, _ = table.next_state.shape
+    n_words = rules.masks.shape[1]
+    current, change = new_policy_value(table, n_words), new_policy_change(table, n_words)
+    hints = Guide(np.zeros(n_states), np.zeros((n_states, n_actions), np.bool_), np.zeros(n_states, np.int64))
     trial = Rules(rules.lows.copy(), rules.highs.copy(), rules.actions.copy(), rules.masks.copy())
-    score = value(table, rules, own)
-    top, guided = score, False
+    score = value(table, rules, current)
+    best_score, is_guided = score, False
     copy_list(rules, best)
     for c in range(candidates):
-        own_key = fold(key, c)
-        kind = uniform(own_key, 0)
-        if kind < REPLACE and not guided:
-            guide(table, own, hints)
-            guided = True
+        change_key = fold(key, c)
+        kind = uniform(change_key, 0)
+        if kind < REPLACE and not is_guided:
+            guide(table, current, hints)
+            is_guided = True
         copy_list(rules, trial)
-        change_list(fold(own_key, 0), table, hints, trial, kind)
-        decide(trial, other.chosen)
-        k = changed_states(own, other)
-        new = changed_value(table, own, other, k) if k > 0 else score
+        change_list(fold(change_key, 0), table, hints, trial, kind)
+        decide(trial, change.chosen)
+        k = changed_states(current, change)
+        new_score = changed_value(table, current, change, k) if k > 0 else score
         temperature = hot * (cold / hot) ** (c / candidates)
-        if new < score and uniform(own_key, 1) >= math.exp((new - score) / temperature):
+        if new_score < score and uniform(change_key, 1) >= math.exp((new_score - score) / temperature):
             continue
         copy_list(trial, rules)
         if k > 0:
-            score, guided = taken_value(table, rules, own, other, k, DRIFT * hot), False
-        if score > top:
-            top = score
+            score, is_guided = taken_value(table, rules, current, change, k, DRIFT * hot), False
+        if score > best_score:
+            best_score = score
             copy_list(rules, best)
-    return top
+    return best_score
 
 
 @kernel
@@ -249,27 +249,28 @@ def drop_least_missed(
         order: gets the numbers of the rules that are dropped, as many as it has room for.
         values: gets what the list is worth without them, `(len(order),)`.
     """
-    n, words = len(rules.actions), rules.masks.shape[1]
-    own, other, left = new_valued(table, words), new_change(table, words), np.ones(n - 1, np.bool_)
-    mask, score = np.zeros(words, np.uint64), value(table, rules, own)
-    for place in range(len(order)):
-        top = -np.inf
-        for r in range(n - 1):
-            if left[r]:
-                for w in range(words):
-                    mask[w], rules.masks[r, w] = rules.masks[r, w], ZERO
-                decide(rules, other.chosen)
-                for w in range(words):
-                    rules.masks[r, w] = mask[w]
-                k = changed_states(own, other)
-                new = changed_value(table, own, other, k) if k > 0 else score
-                if new > top:
-                    order[place], top = r, new
-        gone = order[place]
-        left[gone], rules.masks[gone, :] = False, ZERO
-        decide(rules, other.chosen)
-        k = changed_states(own, other)
+    n_rules, n_words = len(rules.actions), rules.masks.shape[1]
+    current, change = new_policy_value(table, n_words), new_policy_change(table, n_words)
+    is_left, saved_mask = np.ones(n_rules - 1, np.bool_), np.zeros(n_words, np.uint64)
+    score = value(table, rules, current)
+    for position in range(len(order)):
+        best_score = -np.inf
+        for r in range(n_rules - 1):
+            if is_left[r]:
+                for w in range(n_words):
+                    saved_mask[w], rules.masks[r, w] = rules.masks[r, w], ZERO
+                decide(rules, change.chosen)
+                for w in range(n_words):
+                    rules.masks[r, w] = saved_mask[w]
+                k = changed_states(current, change)
+                new_score = changed_value(table, current, change, k) if k > 0 else score
+                if new_score > best_score:
+                    order[position], best_score = r, new_score
+        dropped = order[position]
+        is_left[dropped], rules.masks[dropped, :] = False, ZERO
+        decide(rules, change.chosen)
+        k = changed_states(current, change)
         if k > 0:
-            changed_value(table, own, other, k)
-            score = taken_value(table, rules, own, other, k, precision)
-        values[place] = score
+            changed_value(table, current, change, k)
+            score = taken_value(table, rules, current, change, k, precision)
+        values[position] = score

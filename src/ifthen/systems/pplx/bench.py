@@ -14,7 +14,7 @@ from ifthen.rules.arrays import Floats, Ints
 from ifthen.simulate.env_simulator import EnvSimulator
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx import drafts as lists
-from ifthen.systems.pplx.counted_table import Counted, Lookup
+from ifthen.systems.pplx.counted_table import CountModel, Lookup
 from ifthen.systems.pplx.drafts import Draft
 from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
@@ -52,27 +52,27 @@ class Explorer:
     policy: Policy
     scale: Scale | None
     ranges: tuple[Floats, Floats]
-    actions: int
-    share: float
+    n_actions: int
+    epsilon: float
     key: np.uint64
-    clocks: Ints
+    step_counts: Ints
     held: Ints
 
     def __call__(self, episodes: Ints, points: Floats, out: Ints) -> None:
         """Write actions `(m,)`, given the numbers of episodes `(m,)` and points `(m, features)`."""
         if self.policy is None:
-            q = np.zeros((len(points), self.actions), np.float32)
+            q = np.zeros((len(points), self.n_actions), np.float32)
         elif isinstance(self.policy, Draft):
-            does = lists.actions_at(self.policy, np.clip(points, *self.ranges))
-            q = np.eye(self.actions, dtype=np.float32)[does]
+            actions = lists.actions_at(self.policy, np.clip(points, *self.ranges))
+            q = np.eye(self.n_actions, dtype=np.float32)[actions]
         elif isinstance(self.policy, Lookup):
             q = self.policy.at(points)
         elif isinstance(self.policy, Teacher):
-            q = np.eye(self.actions, dtype=np.float32)[np.maximum(self.policy.actions(points), 0)]
+            q = np.eye(self.n_actions, dtype=np.float32)[np.maximum(self.policy.actions(points), 0)]
         else:
             assert self.scale is not None
-            q = action_values(self.policy, self.scale, points, self.actions)
-        explore(self.key, q, self.share, episodes, self.clocks, self.held, out)
+            q = action_values(self.policy, self.scale, points, self.n_actions)
+        explore(self.key, q, self.epsilon, episodes, self.step_counts, self.held, out)
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,14 @@ class EachInTurn:
     """Lists that play the same seeds, one list after the other: it can be sent to other processes."""
 
     drafts: list[Draft]
-    seeds: int
+    n_seeds: int
     ranges: tuple[Floats, Floats]
 
     def __call__(self, episodes: Ints, points: Floats, out: Ints) -> None:
         """Write actions `(m,)`, given the numbers of episodes `(m,)` and points `(m, features)`."""
-        own, inside = episodes // self.seeds, np.clip(points, *self.ranges)
-        for i in np.unique(own[episodes >= 0]):
-            out[own == i] = lists.actions_at(self.drafts[i], inside[own == i])
+        playing, clipped = episodes // self.n_seeds, np.clip(points, *self.ranges)
+        for i in np.unique(playing[episodes >= 0]):
+            out[playing == i] = lists.actions_at(self.drafts[i], clipped[playing == i])
 
 
 class Bench:
@@ -120,12 +120,13 @@ class Bench:
         self._seed, self._epoch = seed, epoch
         self.draws = np.random.default_rng(int(stream(seed, "PPL-X", epoch)))
         self.steps, self.episodes = 0, 0
-        self.counted: Counted | None = None  # in place of the network, where there is one
-        self.keeps, self.kept = False, list[Trajectory]()  # the steps of lists that are scored, if wanted
+        self.count_model: CountModel | None = None  # in place of the network, where there is one
+        self.keeps_episodes = False  # whether the episodes of lists that are scored are kept
+        self.kept_episodes = list[Trajectory]()
         self._spreads: tuple[NDArray[np.float32], Floats] | None = None
-        none = np.zeros((0, len(self.task.features)))
-        self.given_terms = none if given_terms is None else given_terms
-        self._whole = np.array([feature.is_integer for feature in self.task.features])
+        no_terms = np.zeros((0, len(self.task.features)))
+        self.given_terms = no_terms if given_terms is None else given_terms
+        self._is_integer = np.array([feature.is_integer for feature in self.task.features])
 
     def key(self, purpose: str, *numbers: int) -> np.uint64:
         """Return a stream of random numbers for kernels."""
@@ -146,16 +147,16 @@ class Bench:
         return self.task.learning(1) + self.draws.choice(BLOCK, n, replace=False)
 
     def play(self, drafts: list[Draft], seeds: Ints) -> Floats:
-        """Return the returns of lists from reset seeds, `(n, k)`; keep their steps where `keeps` says so."""
-        if self.keeps and len(drafts) and len(seeds):
-            act = EachInTurn(drafts, len(seeds), self.task.ranges)
-            episodes = self._counted(self.simulator.record_each(act, np.tile(seeds, len(drafts))))
-            self.kept += episodes
+        """Return the returns of lists from reset seeds, `(n, k)`; keep the episodes if `keeps_episodes`."""
+        if self.keeps_episodes and len(drafts) and len(seeds):
+            players = EachInTurn(drafts, len(seeds), self.task.ranges)
+            episodes = self._count(self.simulator.record_each(players, np.tile(seeds, len(drafts))))
+            self.kept_episodes += episodes
             returns = [episode.discounted(self.task.gamma) for episode in episodes]
             return np.array(returns).reshape(len(drafts), len(seeds))
-        played = self.simulator.play(lists.batch(drafts, self.task), seeds)
-        self.steps, self.episodes = self.steps + int(played.steps.sum()), self.episodes + played.steps.size
-        return played.returns
+        result = self.simulator.play(lists.batch(drafts, self.task), seeds)
+        self.steps, self.episodes = self.steps + int(result.steps.sum()), self.episodes + result.steps.size
+        return result.returns
 
     def watch(self, draft: Draft, seeds: Ints) -> list[Trajectory]:
         """Return the episodes of a list step by step."""
@@ -164,7 +165,7 @@ class Bench:
     def explore(
         self,
         policy: Policy,
-        share: float,
+        epsilon: float,
         seeds: Ints,
         key: np.uint64,
         scale: Scale | None = None,
@@ -174,7 +175,7 @@ class Bench:
 
         Args:
             policy: a network, a list, values by observation, a teacher, or None for random actions alone.
-            share: how often a random action begins.
+            epsilon: how often a random action begins.
             seeds: where episodes begin.
             key: the stream that random actions are drawn from.
             scale: how a network's points are scaled.
@@ -182,13 +183,14 @@ class Bench:
         """
         if not len(seeds):
             return []
-        n, held = len(seeds), np.zeros((len(seeds), 2), np.int64)
-        own = policy, scale, self.task.ranges, self.task.n_actions, share, key, np.zeros(n, np.int64), held
+        step_counts, held = np.zeros(len(seeds), np.int64), np.zeros((len(seeds), 2), np.int64)
+        ranges, n_actions = self.task.ranges, self.task.n_actions
+        explorer = Explorer(policy, scale, ranges, n_actions, epsilon, key, step_counts, held)
         alone = alone or isinstance(policy, Teacher)
         record = self.simulator.record_alone if alone else self.simulator.record_each
-        return self._counted(record(Explorer(*own), seeds))
+        return self._count(record(explorer, seeds))
 
-    def _counted(self, episodes: list[Trajectory]) -> list[Trajectory]:
+    def _count(self, episodes: list[Trajectory]) -> list[Trajectory]:
         self.steps += sum(len(episode.actions) for episode in episodes)
         self.episodes += len(episodes)
         return episodes
@@ -203,7 +205,7 @@ class Bench:
 
     def readable(self, draft: Draft, known: Knowledge) -> Draft:
         """Return a list with short numbers."""
-        return lists.readable(draft, self.spreads(known), self._whole, given=self.given_terms)
+        return lists.readable(draft, self.spreads(known), self._is_integer, given_terms=self.given_terms)
 
     def spreads(self, known: Knowledge) -> Floats:
         """Return by how much each feature varies where lists go, `(features,)`."""
@@ -211,9 +213,9 @@ class Bench:
             self._spreads = known.states, known.visited.std(axis=0)
         return self._spreads[1]
 
-    def some(self, rows: NDArray[Any], most: int) -> NDArray[Any]:
+    def some(self, rows: NDArray[Any], max_rows: int) -> NDArray[Any]:
         """Return some of the rows at random, in their order."""
-        return rows if len(rows) <= most else rows[np.sort(self.draws.permutation(len(rows))[:most])]
+        return rows if len(rows) <= max_rows else rows[np.sort(self.draws.permutation(len(rows))[:max_rows])]
 
     def seen(self, known: Knowledge, points: Floats) -> Knowledge:
         """Return what is known with more points that were visited; of too many, some go at random."""
@@ -221,9 +223,9 @@ class Bench:
         return known._replace(states=self.some(states, MOST_STATES))
 
     @staticmethod
-    def affordable(steps: float, length: float, least: int, most: int) -> int:
+    def affordable(steps: float, length: float, fewest: int, most: int) -> int:
         """Return how many episodes of a length a number of steps pays for, within limits."""
-        return int(np.clip(round(steps / length), least, most))
+        return int(np.clip(round(steps / length), fewest, most))
 
     def costs(self, known: Knowledge, points: Floats) -> Floats:
         """Return the cost of each action at points, by teacher or network, `(n, actions)`; see `fit`."""
@@ -233,40 +235,42 @@ class Bench:
 
     def _values(self, known: Knowledge, points: Floats) -> Floats:
         """Return the action values at points by counts or by the best network, `(n, actions)`."""
-        if self.counted is not None:
-            return self.counted.lookup(self.counted.known).at(points).astype(np.float64)
+        if self.count_model is not None:
+            return self.count_model.lookup(self.count_model.solved).at(points).astype(np.float64)
         q = action_values(known.nets[-1], known.scaling, points, self.task.n_actions)
         return q.astype(np.float64)
 
     def scored(self, known: Knowledge) -> Knowledge:
         """Return what is known once all lists have played on the seeds for choosing."""
         if self.imitates:
-            return self._compared(known, known.drafts)
-        new = np.flatnonzero(~np.isfinite(known.scores))
-        if not len(new):
+            return self._imitation_scored(known, known.drafts)
+        unscored = np.flatnonzero(~np.isfinite(known.scores))
+        if not len(unscored):
             return known
         fitness, drafts = known.fitness.copy(), known.drafts
-        fitness[new] = self._chosen(known, [drafts[i] for i in new], np.full(len(new), -np.inf))[1]
+        bars = np.full(len(unscored), -np.inf)
+        fitness[unscored] = self._screened(known, [drafts[i] for i in unscored], bars)[1]
         return known._replace(fitness=fitness)
 
-    def tried(self, known: Knowledge, new: list[Draft]) -> Knowledge:
+    def tried(self, known: Knowledge, candidates: list[Draft]) -> Knowledge:
         """Return what is known with more lists, if they may be as good as any that is as short."""
         drafts = known.drafts
         keys = {draft.key() for draft in drafts}
-        fresh = list({draft.key(): draft for draft in new if draft.key() not in keys}.values())
+        new_drafts = list({draft.key(): draft for draft in candidates if draft.key() not in keys}.values())
         if self.imitates:
-            return trimmed(self._compared(known, [*drafts, *fresh]))
-        if not fresh:
+            return trimmed(self._imitation_scored(known, [*drafts, *new_drafts]))
+        if not new_drafts:
             return known
-        fresh, fitness = self._chosen(known, fresh, np.array([_to_beat(known, own) for own in fresh]))
-        return trimmed(known.with_drafts([*drafts, *fresh], [*known.fitness, *fitness]))
+        bars = np.array([_score_to_beat(known, draft) for draft in new_drafts])
+        new_drafts, fitness = self._screened(known, new_drafts, bars)
+        return trimmed(known.with_drafts([*drafts, *new_drafts], [*known.fitness, *fitness]))
 
     def scored_alike(
         self,
         drafts: list[Draft],
         fitness: Floats,
         length: float,
-        most: int | None = None,
+        most_episodes: int | None = None,
         needed: int | None = None,
     ) -> Floats:
         """Return the fitness of lists on the same seeds for choosing, as many as the steps pay for.
@@ -278,11 +282,12 @@ class Bench:
             fitness: `(n, 3)`: what is known of them. A list that was scored before plays the other seeds, and
                 none if it has played more than the steps allow the others.
             length: the mean length of an episode.
-            most: the most episodes of a list; as many as usual where None.
+            most_episodes: the most episodes of a list; as many as usual where None.
             needed: this many lists play the few first episodes whatever they take, fewer where steps are few.
                 The others are left as they are once no steps are left. All play where None.
         """
-        seeds, before = self.task.choosing(most or self.plenty * CHOSEN_ON), (self.steps, self.episodes)
+        seeds = self.task.choosing(most_episodes or self.plenty * CHOSEN_ON)
+        steps_before, episodes_before = self.steps, self.episodes
         fitness, fewest = fitness.copy(), FEWEST_PLAYED
         if needed is not None:
             fewest = self.affordable(self.left / needed, length, FIRST_PLAYED, FEWEST_PLAYED)
@@ -291,43 +296,43 @@ class Bench:
                 fitness[[i]] = self._scored_up_to(fewest, [drafts[i]], fitness[[i]], seeds)
         if self.left <= 0:
             return fitness
-        if self.episodes > before[1]:
-            length = max(length, (self.steps - before[0]) / (self.episodes - before[1]))
+        if self.episodes > episodes_before:
+            length = max(length, (self.steps - steps_before) / (self.episodes - episodes_before))
         played = fitness[:, 2].astype(np.int64)
-        missing = np.maximum(np.arange(len(seeds) + 1)[:, None] - played, 0).sum(axis=1)
-        paid = int(np.searchsorted(missing, self.left / length, side="right")) - 1
-        return self._scored_up_to(max(paid, fewest), drafts, fitness, seeds)
+        n_missing = np.maximum(np.arange(len(seeds) + 1)[:, None] - played, 0).sum(axis=1)
+        n_paid = int(np.searchsorted(n_missing, self.left / length, side="right")) - 1
+        return self._scored_up_to(max(n_paid, fewest), drafts, fitness, seeds)
 
-    def _scored_up_to(self, k: int, drafts: list[Draft], fitness: Floats, seeds: Ints) -> Floats:
+    def _scored_up_to(self, n_episodes: int, drafts: list[Draft], fitness: Floats, seeds: Ints) -> Floats:
         """Return the fitness of lists once each has played the first k seeds at least."""
         fitness = fitness.copy()
-        played = np.nan_to_num(fitness[:, 2]).astype(np.int64)
+        n_played = np.nan_to_num(fitness[:, 2]).astype(np.int64)
         for i, draft in enumerate(drafts):
-            if played[i] < k:
-                more = fitness_of(self.play([draft], seeds[played[i] : k]))
-                fitness[i] = (pooled(fitness[[i]], more) if played[i] else more)[0]
+            if n_played[i] < n_episodes:
+                new_fitness = fitness_of(self.play([draft], seeds[n_played[i] : n_episodes]))
+                fitness[i] = (pooled(fitness[[i]], new_fitness) if n_played[i] else new_fitness)[0]
         return fitness
 
-    def _chosen(self, known: Knowledge, drafts: list[Draft], bars: Floats) -> tuple[list[Draft], Floats]:
+    def _screened(self, known: Knowledge, drafts: list[Draft], bars: Floats) -> tuple[list[Draft], Floats]:
         """Play lists on the seeds for choosing; return those that may reach their bars, and their fitness."""
-        seeds, going, before = self.task.choosing(self.plenty * CHOSEN_ON), np.arange(len(drafts)), self.steps
-        takes, first, fewest = len(drafts) * FIRST_PLAYED * known.length, FIRST_PLAYED, FEWEST_PLAYED
-        if self.keeps and takes > FIRST_TAKES * known.budget:
+        seeds, playing = self.task.choosing(self.plenty * CHOSEN_ON), np.arange(len(drafts))
+        steps_before, first, fewest = self.steps, FIRST_PLAYED, FEWEST_PLAYED
+        if self.keeps_episodes and len(drafts) * first * known.length > FIRST_TAKES * known.budget:
             first = fewest = 1
         returns = self.play(drafts, seeds[:first])
-        length = max(known.length, (self.steps - before) / returns.size)
-        k = self.affordable(CHOOSING_TAKES * known.budget, length, fewest, len(seeds))
-        for stop in sorted({max(first, k // part) for part in SCREENED}):
+        length = max(known.length, (self.steps - steps_before) / returns.size)
+        n_episodes = self.affordable(CHOOSING_TAKES * known.budget, length, fewest, len(seeds))
+        for stop in sorted({max(first, n_episodes // divisor) for divisor in SCREENED}):
             if stop > first:
-                more = self.play([drafts[i] for i in going], seeds[returns.shape[1] : stop])
-                returns = np.hstack([returns, more])
-            hopeful = returns.mean(axis=1) + returns.std(axis=1) / np.sqrt(stop) >= bars[going]
-            going, returns = going[hopeful], returns[hopeful]
-            if not len(going):
+                new_returns = self.play([drafts[i] for i in playing], seeds[returns.shape[1] : stop])
+                returns = np.hstack([returns, new_returns])
+            hopeful = returns.mean(axis=1) + returns.std(axis=1) / np.sqrt(stop) >= bars[playing]
+            playing, returns = playing[hopeful], returns[hopeful]
+            if not len(playing):
                 break
-        return [drafts[i] for i in going], fitness_of(returns)
+        return [drafts[i] for i in playing], fitness_of(returns)
 
-    def _compared(self, known: Knowledge, drafts: list[Draft]) -> Knowledge:
+    def _imitation_scored(self, known: Knowledge, drafts: list[Draft]) -> Knowledge:
         """Return what is known with these lists, scored by how well they imitate where lists have gone.
 
         A score is 1 − the list's cost, as a share of the cost of the worst actions. These points change, so
@@ -335,19 +340,19 @@ class Bench:
         """
         points = known.visited
         costs = self.costs(known, points)
-        worst = float(costs.max(axis=1).mean()) or 1.0
-        scores = [1 - regret(draft, points, costs) / worst for draft in drafts]
+        worst_cost = float(costs.max(axis=1).mean()) or 1.0
+        scores = [1 - regret(draft, points, costs) / worst_cost for draft in drafts]
         return known.with_drafts(drafts, [[score, 0.0, 1.0] for score in scores])
 
 
 def trimmed(known: Knowledge) -> Knowledge:
     """Return what is known without lists beyond KEPT: the first one, the best and those of one rule stay."""
     front, drafts = known.front, known.drafts
-    rest = [int(i) for i in np.argsort(-known.scores, kind="stable") if i not in front]
+    off_front = [int(i) for i in np.argsort(-known.scores, kind="stable") if i not in front]
     singles = [int(i) for i in np.flatnonzero(known.lengths == 1)][:KEPT]
-    staying = {0, *front[:1], *singles, *[*reversed(front), *rest][: KEPT - 1]}
-    kept = [0, *(i for i in [*front, *rest] if i != 0 and i in staying)]
-    return known.with_drafts([drafts[i] for i in kept], known.fitness[kept])
+    kept = {0, *front[:1], *singles, *[*reversed(front), *off_front][: KEPT - 1]}
+    order = [0, *(i for i in [*front, *off_front] if i != 0 and i in kept)]
+    return known.with_drafts([drafts[i] for i in order], known.fitness[order])
 
 
 def fitness_of(returns: Floats) -> Floats:
@@ -356,10 +361,10 @@ def fitness_of(returns: Floats) -> Floats:
     return np.stack([returns.mean(axis=1), returns.std(axis=1), np.full(n, float(k))], axis=1)
 
 
-def _to_beat(known: Knowledge, draft: Draft) -> float:
+def _score_to_beat(known: Knowledge, draft: Draft) -> float:
     """Return the best score of a list that is as short."""
-    own = zip(known.drafts, known.scores, strict=True)
-    return float(np.nanmax([-np.inf, *(score for other, score in own if other.size <= draft.size)]))
+    scored_drafts = zip(known.drafts, known.scores, strict=True)
+    return float(np.nanmax([-np.inf, *(score for other, score in scored_drafts if other.size <= draft.size)]))
 
 
 def unplayed(drafts: list[Draft]) -> list[Floats]:
@@ -369,9 +374,9 @@ def unplayed(drafts: list[Draft]) -> list[Floats]:
 
 def pooled(first: Floats, second: Floats) -> Floats:
     """Return mean, deviation and number `(n, 3)` of two sets of returns together, given those of each."""
-    numbers = first[:, 2] + second[:, 2]
-    share = first[:, 2] / numbers
+    counts = first[:, 2] + second[:, 2]
+    share = first[:, 2] / counts
     mean = share * first[:, 0] + (1 - share) * second[:, 0]
-    squares = [(own[:, :2] ** 2).sum(axis=1) for own in (first, second)]
+    squares = [(fitness[:, :2] ** 2).sum(axis=1) for fitness in (first, second)]
     variance = share * squares[0] + (1 - share) * squares[1] - mean**2
-    return np.stack([mean, np.sqrt(np.maximum(0.0, variance)), numbers], axis=1)
+    return np.stack([mean, np.sqrt(np.maximum(0.0, variance)), counts], axis=1)

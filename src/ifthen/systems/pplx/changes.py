@@ -96,77 +96,77 @@ def a_move(key: np.uint64) -> float:
 def draw_test(key: np.uint64, values: Floats, i: int, rules: ListArrays, r: int, t: int) -> bool:
     """Make a test one that holds at point i and not at another; return whether one was found."""
     for k in range(TRIES):
-        own = fold(key, k)
-        c, j = below(own, 0, values.shape[0]), below(own, 1, values.shape[1])
-        here, there = values[c, i], values[c, j]
-        if here != there:
+        draw_key = fold(key, k)
+        c, j = below(draw_key, 0, values.shape[0]), below(draw_key, 1, values.shape[1])
+        value, other_value = values[c, i], values[c, j]
+        if value != other_value:
             rules.column[r, t] = c
-            rules.upper[r, t] = there > here
-            rules.threshold[r, t] = here + (0.1 + 0.8 * uniform(own, 2)) * (there - here)
+            rules.upper[r, t] = other_value > value
+            rules.threshold[r, t] = value + (0.1 + 0.8 * uniform(draw_key, 2)) * (other_value - value)
             return True
     return False
 
 
 @kernel
 def move_number(
-    key: np.uint64, ground: FitPoints, rules: ListArrays, terms: Floats, r: int, m: int
+    key: np.uint64, data: FitPoints, rules: ListArrays, terms: Floats, r: int, n_tests: int
 ) -> tuple[int, int]:
-    """Move a threshold of rule r, which has m tests, or a coefficient of a term that it compares.
+    """Move a threshold of rule r, or a coefficient of a term that it compares.
 
     Return the first rule that is not as it was, or −1 for none, and the term that changed, or −1.
     """
-    features, t = terms.shape[1], below(key, 0, m)
-    column, size = rules.column[r, t], a_move(fold(key, 1))
-    if column < features or ground.fixed[column - features] or uniform(key, 2) >= 0.4:
-        rules.threshold[r, t] += size * ground.spreads[column]
+    features, t = terms.shape[1], below(key, 0, n_tests)
+    column, step = rules.column[r, t], a_move(fold(key, 1))
+    if column < features or data.fixed[column - features] or uniform(key, 2) >= 0.4:
+        rules.threshold[r, t] += step * data.spreads[column]
         return r, NOTHING
-    row, d = column - features, below(key, 3, features)
-    before = terms[row, d]
-    if before == 0.0 or ground.spreads[d] == 0.0:
+    term, d = column - features, below(key, 3, features)
+    old_coefficient = terms[term, d]
+    if old_coefficient == 0.0 or data.spreads[d] == 0.0:
         return NOTHING, NOTHING
-    terms[row, d] = before + size * ground.spreads[column] / ground.spreads[d]
-    if terms[row, d] == 0.0:
-        terms[row, d] = before
+    terms[term, d] = old_coefficient + step * data.spreads[column] / data.spreads[d]
+    if terms[term, d] == 0.0:
+        terms[term, d] = old_coefficient
         return NOTHING, NOTHING
-    fill_term(terms, row, ground.values)
+    fill_term(terms, term, data.values)
     for first in range(r):
-        for own in rules.column[first]:
-            if own == column:
-                return first, row
-    return r, row
+        for compared in rules.column[first]:
+            if compared == column:
+                return first, term
+    return r, term
 
 
 @kernel
 def replace_rule(
-    key: np.uint64, ground: FitPoints, deciders: Ints, old: ListArrays, rules: ListArrays, r: int
+    key: np.uint64, data: FitPoints, deciders: Ints, old: ListArrays, rules: ListArrays, r: int
 ) -> int:
     """Replace rule r by one, at any place, that is right at a point where the list costs much.
 
     Return the first rule that is not as it was, or −1 if nothing was found.
     """
-    n, i, most = len(deciders), 0, -1.0
+    n_points, i, highest_cost = len(deciders), 0, -1.0
     for k in range(WORST_OF):
-        j = below(fold(key, 0), k, n)
-        cost = ground.costs[j, old.actions[deciders[j]]]
-        if cost > most:
-            i, most = j, cost
-    place = below(key, 1, len(old.actions) - 1)
-    for q in range(r, place, -1):
+        j = below(fold(key, 0), k, n_points)
+        cost = data.costs[j, old.actions[deciders[j]]]
+        if cost > highest_cost:
+            i, highest_cost = j, cost
+    position = below(key, 1, len(old.actions) - 1)
+    for q in range(r, position, -1):
         copy_rule(old, q - 1, rules, q)
-    for q in range(r, place):
+    for q in range(r, position):
         copy_rule(old, q + 1, rules, q)
-    rules.column[place] = NO_TEST
-    rules.actions[place] = ground.costs[i].argmin()
-    found = draw_test(fold(key, 2), ground.values, i, rules, place, 0)
-    if found and uniform(key, 3) < 0.5:
-        found = draw_test(fold(key, 4), ground.values, i, rules, place, 1)
-    return min(r, place) if found else NOTHING
+    rules.column[position] = NO_TEST
+    rules.actions[position] = data.costs[i].argmin()
+    is_found = draw_test(fold(key, 2), data.values, i, rules, position, 0)
+    if is_found and uniform(key, 3) < 0.5:
+        is_found = draw_test(fold(key, 4), data.values, i, rules, position, 1)
+    return min(r, position) if is_found else NOTHING
 
 
 @kernel
 def change(
     key: np.uint64,
-    ground: FitPoints,
+    data: FitPoints,
     deciders: Ints,
     old: ListArrays,
     rules: ListArrays,
@@ -177,36 +177,38 @@ def change(
 
     Return the first rule that is not as it was, or −1 for none, and the term that changed, or −1.
     """
-    n, actions = ground.costs.shape
-    kind, own = (0.0 if numbers_only else uniform(key, 0)), fold(key, 1)
-    r, m = below(key, 2, len(old.actions) - 1), 0
-    while m < old.column.shape[1] and old.column[r, m] >= 0:
-        m += 1
-    first = r
-    if kind < 0.4:
-        return move_number(own, ground, rules, terms, r, m)
-    if kind < 0.52:
-        if not draw_test(own, ground.values, below(key, 3, n), rules, r, below(key, 4, m)):
-            first = NOTHING
-    elif kind < 0.6:
-        first = below(key, 3, len(old.actions))
-        rules.actions[first] = (old.actions[first] + 1 + below(key, 4, actions - 1)) % actions
-    elif kind < 0.68:
+    n_points, n_actions = data.costs.shape
+    draw, change_key = (0.0 if numbers_only else uniform(key, 0)), fold(key, 1)
+    r, n_tests = below(key, 2, len(old.actions) - 1), 0
+    while n_tests < old.column.shape[1] and old.column[r, n_tests] >= 0:
+        n_tests += 1
+    first_changed = r
+    if draw < 0.4:
+        return move_number(change_key, data, rules, terms, r, n_tests)
+    if draw < 0.52:
+        if not draw_test(change_key, data.values, below(key, 3, n_points), rules, r, below(key, 4, n_tests)):
+            first_changed = NOTHING
+    elif draw < 0.6:
+        first_changed = below(key, 3, len(old.actions))
+        other_action = old.actions[first_changed] + 1 + below(key, 4, n_actions - 1)
+        rules.actions[first_changed] = other_action % n_actions
+    elif draw < 0.68:
         q = below(key, 3, len(old.actions) - 1)
         copy_rule(old, q, rules, r)
         copy_rule(old, r, rules, q)
-        first = min(q, r)
-    elif kind < 0.86:
-        first = replace_rule(own, ground, deciders, old, rules, r)
-    elif kind < 0.93:
-        if m >= MOST_TESTS or not draw_test(own, ground.values, below(key, 3, n), rules, r, m):
-            first = NOTHING
-    elif m < 2:
-        first = NOTHING
+        first_changed = min(q, r)
+    elif draw < 0.86:
+        first_changed = replace_rule(change_key, data, deciders, old, rules, r)
+    elif draw < 0.93:
+        i = below(key, 3, n_points)
+        if n_tests >= MOST_TESTS or not draw_test(change_key, data.values, i, rules, r, n_tests):
+            first_changed = NOTHING
+    elif n_tests < 2:
+        first_changed = NOTHING
     else:
-        for t in range(below(key, 3, m), m - 1):
+        for t in range(below(key, 3, n_tests), n_tests - 1):
             rules.column[r, t] = old.column[r, t + 1]
             rules.upper[r, t] = old.upper[r, t + 1]
             rules.threshold[r, t] = old.threshold[r, t + 1]
-        rules.column[r, m - 1] = NO_TEST
-    return first, NOTHING
+        rules.column[r, n_tests - 1] = NO_TEST
+    return first_changed, NOTHING

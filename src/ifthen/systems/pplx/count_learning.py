@@ -16,7 +16,7 @@ import numpy as np
 
 from ifthen.rules.arrays import Floats
 from ifthen.systems.pplx.bench import LEARNT_ON, Bench, pooled, trimmed
-from ifthen.systems.pplx.counted_table import Counted, counted
+from ifthen.systems.pplx.counted_table import CountModel, count_model
 from ifthen.systems.pplx.distil_values import LATEST, SHORT_SIZES, SIZES, grown
 from ifthen.systems.pplx.drafts import Draft, tidy
 from ifthen.systems.pplx.env_plan import (
@@ -76,129 +76,132 @@ MOST_EPISODES = 100_000
 """Each of them plays at most this many episodes."""
 
 
-def counts_of(bench: Bench, known: Knowledge, phase: int, place: int) -> tuple[Knowledge, Counted | None]:
+def model_for_epoch(
+    bench: Bench, known: Knowledge, phase: int, phase_epoch: int
+) -> tuple[Knowledge, CountModel | None]:
     """Return what was counted, where that takes the place of the network; None where a network learns.
 
     Args:
         bench: plays.
         known: what is known.
         phase: the phase of the plan.
-        place: the number of the epoch in it.
+        phase_epoch: the number of the epoch in it.
     """
-    begins = phase == VALUES and place == 0 and bench.teacher is None
+    begins = phase == VALUES and phase_epoch == 0 and bench.teacher is None
     if not (begins or known.by_counts) or not len(known.moves):
         return known, None
-    own = believed(bench, known)
-    if own is None and not begins:
-        return catch_up(bench, known, place / EPOCHS[VALUES] if phase == VALUES else 1.0), None
-    return known.with_clock(by_counts=float(own is not None)), own
+    model = model_of(bench, known)
+    if model is None and not begins:
+        return catch_up(bench, known, phase_epoch / EPOCHS[VALUES] if phase == VALUES else 1.0), None
+    return known.with_clock(by_counts=float(model is not None)), model
 
 
 def counted_epoch(
     bench: Bench,
     known: Knowledge,
-    own: Counted,
+    model: CountModel,
     parameters: PPLXParameters,
     phase: int,
-    place: int,
-    does: str,
+    phase_epoch: int,
+    activity: str,
 ) -> tuple[Knowledge, float | None]:
     """Go one epoch on where steps are counted; return the error of what counts promise, too.
 
     Args:
         bench: plays.
         known: what is known.
-        own: what was counted.
+        model: what was counted.
         parameters: of the system.
         phase: the phase of the plan.
-        place: the number of the epoch in it.
-        does: what the epoch does, in the last phase.
+        phase_epoch: the number of the epoch in it.
+        activity: what the epoch does, in the last phase.
     """
-    if does == CHOOSING:
-        return choose_counted(bench, known, own), None
+    if activity == CHOOSING:
+        return choose_counted(bench, known, model), None
     if phase == SEARCH:
-        return compared(known, own, shorter_lists(bench, known) if does == SHORTENING else []), None
-    known = explore_counts(bench, known, own)
-    own = believed(bench, known) or own
+        return compared(known, model, shorter_lists(bench, known) if activity == SHORTENING else []), None
+    known = explore_counts(bench, known, model)
+    model = model_of(bench, known) or model
     if phase == VALUES:
-        if place < TESTED_FROM * EPOCHS[VALUES]:
+        if phase_epoch < TESTED_FROM * EPOCHS[VALUES]:
             return known, None
-        known, error, too_much = tested(bench, known, own)
-        return (catch_up(bench, known, (place + 1) / EPOCHS[VALUES]) if too_much else known), error
-    new, last = list[Draft](), place == EPOCHS[DISTIL] - 1
-    if place == 0 or last:
-        new = annealed(bench, known, own, parameters, last)
-    elif place % TERMS_EVERY == 0 and parameters.terms:
-        new = grown_lists(bench, known, own)
-    return compared(known, own, [*new, *shorter_lists(bench, known)]), None
+        known, error, overpromises = tested(bench, known, model)
+        return (catch_up(bench, known, (phase_epoch + 1) / EPOCHS[VALUES]) if overpromises else known), error
+    new_drafts, is_last = list[Draft](), phase_epoch == EPOCHS[DISTIL] - 1
+    if phase_epoch == 0 or is_last:
+        new_drafts = annealed(bench, known, model, parameters, is_last)
+    elif phase_epoch % TERMS_EVERY == 0 and parameters.terms:
+        new_drafts = grown_lists(bench, known, model)
+    return compared(known, model, [*new_drafts, *shorter_lists(bench, known)]), None
 
 
-def believed(bench: Bench, known: Knowledge) -> Counted | None:
+def model_of(bench: Bench, known: Knowledge) -> CountModel | None:
     """Return what was counted; None where there are too many observations to try all actions."""
     steps = min(SHARES[VALUES] * known.budget, MOST_VALUE_STEPS)
-    most = steps / (TRIES * bench.task.n_actions)
-    return counted(bench.task, known.memory, bench.given_terms, most)
+    max_observations = steps / (TRIES * bench.task.n_actions)
+    return count_model(bench.task, known.memory, bench.given_terms, max_observations)
 
 
-def explore_counts(bench: Bench, known: Knowledge, own: Counted) -> Knowledge:
+def explore_counts(bench: Bench, known: Knowledge, model: CountModel) -> Knowledge:
     """Play the epoch's episodes by the counts, which are counted again after each round."""
-    turn, quota, now = 0, (1 - TESTING_TAKES) * bench.quota, own
+    turn, quota, current = 0, (1 - TESTING_TAKES) * bench.quota, model
     while turn == 0 or bench.steps < quota:
         steps = min(quota / ROUNDS, quota - bench.steps)
-        k = bench.affordable(steps, known.length, 1, bench.plenty * LEARNT_ON)
-        policy = now.lookup(now.known if turn % ROUNDS else now.optimistic)
+        n_episodes = bench.affordable(steps, known.length, 1, bench.plenty * LEARNT_ON)
+        policy = current.lookup(current.solved if turn % ROUNDS else current.optimistic)
         key = bench.key("explore", bench.steps)
-        known = known.told(bench.explore(policy, RANDOM[turn % ROUNDS], bench.fresh_seeds(k), key))
-        turn, again = turn + 1, believed(bench, known)
-        if again is None:
+        episodes = bench.explore(policy, RANDOM[turn % ROUNDS], bench.fresh_seeds(n_episodes), key)
+        known = known.with_episodes(episodes)
+        turn, recounted = turn + 1, model_of(bench, known)
+        if recounted is None:
             break
-        now = again
+        current = recounted
     return known
 
 
-def tested(bench: Bench, known: Knowledge, own: Counted) -> tuple[Knowledge, float | None, bool]:
+def tested(bench: Bench, known: Knowledge, model: CountModel) -> tuple[Knowledge, float | None, bool]:
     """Play by the counts alone; return the error of what they promise, and whether they promise too much.
 
     There is no error where the steps allow too few episodes.
     """
-    k = bench.affordable(bench.left, known.length, 0, bench.plenty * LEARNT_ON)
-    if k < FEWEST_TESTED_ON:
+    n_episodes = bench.affordable(bench.left, known.length, 0, bench.plenty * LEARNT_ON)
+    if n_episodes < FEWEST_TESTED_ON:
         return known, None, False
-    episodes = bench.explore(own.lookup(own.known), 0.0, bench.fresh_seeds(k), np.uint64(0))
+    episodes = bench.explore(model.lookup(model.solved), 0.0, bench.fresh_seeds(n_episodes), np.uint64(0))
     returns = [episode.discounted(bench.task.gamma) for episode in episodes]
-    played, error = float(np.mean(returns)), float(np.std(returns)) / math.sqrt(k)
-    promise = own.promise(own.known.q.argmax(axis=1))
+    mean_return, standard_error = float(np.mean(returns)), float(np.std(returns)) / math.sqrt(n_episodes)
+    promise = model.promise(model.solved.q.argmax(axis=1))
     lead = promise - float(np.nanmax(known.scores[known.lengths == 1]))
-    known = known.told(episodes).with_clock(network_return=played)
-    short = promise - played
-    return known, abs(short), short > SHORTFALL * max(0.0, lead) + ERRORS * error
+    known = known.with_episodes(episodes).with_clock(network_return=mean_return)
+    shortfall = promise - mean_return
+    return known, abs(shortfall), shortfall > SHORTFALL * max(0.0, lead) + ERRORS * standard_error
 
 
 def annealed(
-    bench: Bench, known: Knowledge, own: Counted, parameters: PPLXParameters, last: bool
+    bench: Bench, known: Knowledge, model: CountModel, parameters: PPLXParameters, is_last: bool
 ) -> list[Draft]:
     """Return the best list of each length on the counts: from the longest down to one rule, and up again.
 
     Args:
         bench: random numbers.
         known: what is known.
-        own: the counts.
+        model: the counts.
         parameters: how many rules and candidates, if the user says so.
-        last: whether this is the last search, and not a quick one with fewer candidates.
+        is_last: whether this is the last search, and not a quick one with fewer candidates.
     """
-    table = own.known.table
-    states, actions, _ = table.next_state.shape
-    longest = parameters.most_rules or min(rules_for(states, actions), max(1, MOST_WORK // states))
-    longest = min(longest, enough_rules(known)) if last else longest
-    candidates = max(1, (parameters.candidates or candidates_for(states)) // (1 if last else QUICK))
+    table = model.solved.table
+    n_states, n_actions, _ = table.next_state.shape
+    longest = parameters.most_rules or min(rules_for(n_states, n_actions), max(1, MOST_WORK // n_states))
+    longest = min(longest, enough_rules(known)) if is_last else longest
+    candidates = max(1, (parameters.candidates or candidates_for(n_states)) // (1 if is_last else QUICK))
     first = random_rules([int(bench.key("first list", r)) for r in range(longest)], table)
-    lists = first_lists(own.known, np.zeros((0, 0, 0), np.int64), first)
-    for turn, n in enumerate([*range(longest, 0, -1), *range(2, longest + 1)]):
+    lists = first_lists(model.solved, np.zeros((0, 0, 0), np.int64), first)
+    for turn, n_rules in enumerate([*range(longest, 0, -1), *range(2, longest + 1)]):
         keys = [bench.key("anneal", turn, c) for c in range(CHAINS)]
-        tries = candidates * (1 if turn else LONGER)
-        search_length(keys, n, own.known, lists, tries, turn == 0, bench.simulator.threads)
-    made = [tidy(own.draft(lists.rules(n + 1, table.points))) for n in range(longest)]
-    return [bench.readable(draft, known) for draft in made]
+        n_tries = candidates * (1 if turn else LONGER)
+        search_length(keys, n_rules, model.solved, lists, n_tries, turn == 0, bench.simulator.threads)
+    drafts = [tidy(model.draft(lists.rules(n_rules + 1, table.points))) for n_rules in range(longest)]
+    return [bench.readable(draft, known) for draft in drafts]
 
 
 def enough_rules(known: Knowledge) -> int:
@@ -207,9 +210,9 @@ def enough_rules(known: Knowledge) -> int:
     return int(known.lengths[good].min()) + MORE_RULES
 
 
-def grown_lists(bench: Bench, known: Knowledge, own: Counted) -> list[Draft]:
+def grown_lists(bench: Bench, known: Knowledge, model: CountModel) -> list[Draft]:
     """Return lists with terms, read off trees and fitted to the counts' action values."""
-    bench.counted = own
+    bench.count_model = model
     latest = known.points[known.moves >= 0][-LATEST:]
     known = known._replace(states=bench.clipped(latest).astype(np.float32))
     return grown(bench, known, True, SHORT_SIZES + SIZES)
@@ -218,38 +221,38 @@ def grown_lists(bench: Bench, known: Knowledge, own: Counted) -> list[Draft]:
 def shorter_lists(bench: Bench, known: Knowledge) -> list[Draft]:
     """Return the lists of the front with one rule or one test less."""
     drafts = known.drafts
-    return [bench.readable(fewer, known) for i in known.front for fewer in drops(drafts[i])]
+    return [bench.readable(shorter, known) for i in known.front for shorter in drops(drafts[i])]
 
 
-def compared(known: Knowledge, own: Counted, new: list[Draft]) -> Knowledge:
+def compared(known: Knowledge, model: CountModel, new_drafts: list[Draft]) -> Knowledge:
     """Return what is known with more lists, all of them scored by the counts, and the best of them kept."""
-    drafts = list({draft.key(): draft for draft in [*known.drafts, *new]}.values())
-    scores = own.worth(drafts)
+    drafts = list({draft.key(): draft for draft in [*known.drafts, *new_drafts]}.values())
+    scores = model.worth(drafts)
     return trimmed(known.with_drafts(drafts, [[score, 0.0, 1.0] for score in scores]))
 
 
-def choose_counted(bench: Bench, known: Knowledge, own: Counted) -> Knowledge:
+def choose_counted(bench: Bench, known: Knowledge, model: CountModel) -> Knowledge:
     """Return what is known once the lists that the counts speak for have played the same episodes.
 
     A score is the mean of the played return and of the expected one on the counts. Each has noise of its own,
     and one lucky score is not enough.
     """
-    known = compared(known, own, [])
+    known = compared(known, model, [])
     drafts, scores, gain = known.drafts, known.scores, known.gain
     chosen: list[int] = []
     for i in known.front:
         if not chosen or scores[i] > scores[chosen[-1]] + WORTH * gain:
             chosen.append(i)
-    going = chosen[-MOST_CHOSEN:]
-    singles = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1 and i not in going]
+    playing = chosen[-MOST_CHOSEN:]
+    singles = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1 and i not in playing]
     fitness: Floats = np.full((len(drafts), 3), np.nan)
     if singles:
-        few = known.with_drafts([drafts[i] for i in singles], fitness[singles])
-        fitness[singles] = bench.scored(few).fitness
-    alike = [drafts[i] for i in going]
-    fitness[going] = bench.scored_alike(alike, fitness[going], known.length, MOST_EPISODES)
-    staying = sorted({*going, *singles})
+        unplayed_singles = known.with_drafts([drafts[i] for i in singles], fitness[singles])
+        fitness[singles] = bench.scored(unplayed_singles).fitness
+    playing_drafts = [drafts[i] for i in playing]
+    fitness[playing] = bench.scored_alike(playing_drafts, fitness[playing], known.length, MOST_EPISODES)
+    kept = sorted({*playing, *singles})
     promised = fitness.copy()
     promised[:, 0] = scores
     fitness = pooled(fitness, promised)
-    return known.with_drafts([drafts[i] for i in staying], fitness[staying]).forgetting()
+    return known.with_drafts([drafts[i] for i in kept], fitness[kept]).without_memory()

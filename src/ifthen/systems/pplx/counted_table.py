@@ -2,8 +2,8 @@
 
 A network blurs what counts give nearly exactly. Each distinct observation is a state. Steps are counted by
 state, action and what followed, with the mean reward. What a list is worth on these counts takes no episode
-and has no noise. That holds as long as an observation tells all that matters: `Counted.promise` is compared
-with played returns.
+and has no noise. That holds as long as an observation tells all that matters: `CountModel.promise` is
+compared with played returns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ifthen.systems.pplx.drafts import Draft, actions_at
 from ifthen.systems.pplx.learnt_table import LONGEST_HORIZON, LearntTable
 from ifthen.systems.pplx.q_network import TERMINAL, Memory
 from ifthen.systems.pplx.table_lists import Rules
-from ifthen.systems.pplx.table_search import Known, known_of
+from ifthen.systems.pplx.table_search import SolvedTable, solved_table
 from ifthen.tasks.gym_task import EnvTask
 
 MOST_OBSERVATIONS = 1000
@@ -35,15 +35,15 @@ NEGLIGIBLE = 1e-12
 class Lookup(NamedTuple):
     """Action values of observations, by their bytes. It can be sent to other processes."""
 
-    places: dict[bytes, int]
+    rows: dict[bytes, int]
     q: NDArray[np.float32]
     """`(D, A)`."""
 
     def at(self, points: NDArray[np.floating]) -> NDArray[np.float32]:
         """Return the values at points `(m, features)`; zeros where an observation is new: `(m, A)`."""
-        rows = [self.places.get(row.tobytes(), -1) for row in points.astype(np.float32) + np.float32(0)]
-        found = np.array(rows, np.int64)
-        values: NDArray[np.float32] = np.where(found[:, None] >= 0, self.q[found], np.float32(0))
+        points = points.astype(np.float32) + np.float32(0)
+        rows = np.array([self.rows.get(point.tobytes(), -1) for point in points], np.int64)
+        values: NDArray[np.float32] = np.where(rows[:, None] >= 0, self.q[rows], np.float32(0))
         return values
 
 
@@ -62,7 +62,7 @@ class Outcomes(NamedTuple):
     """`(D,)`: the share of the episodes that started in each state."""
 
 
-class Counted:
+class CountModel:
     """What was counted in an environment.
 
     Args:
@@ -75,20 +75,20 @@ class Counted:
         self.task, self.outcomes, self.terms = task, outcomes, given_terms
         self.points = np.clip(outcomes.points.astype(np.float64), *task.ranges)
         self.columns = with_terms(given_terms, self.points)
-        self.numbers = [np.unique(column) for column in self.columns.T]
-        self.tried = outcomes.times.sum(axis=2)
+        self.column_values = [np.unique(column) for column in self.columns.T]
+        self.tries = outcomes.times.sum(axis=2)
 
     @cached_property
-    def known(self) -> Known:
+    def solved(self) -> SolvedTable:
         """The table that lists are searched on: an action that was never tried gets the lowest return."""
         rewards = self.outcomes.reward[self.outcomes.times > 0]
-        return known_of(self._table(min(0.0, float(rewards.min())) * self.horizon))
+        return solved_table(self._table(min(0.0, float(rewards.min())) * self.horizon))
 
     @cached_property
-    def optimistic(self) -> Known:
+    def optimistic(self) -> SolvedTable:
         """The same table, on which an action that was never tried is worth more than any other."""
         rewards = self.outcomes.reward[self.outcomes.times > 0]
-        return known_of(self._table((float(np.abs(rewards).max()) or 1.0) * self.horizon))
+        return solved_table(self._table((float(np.abs(rewards).max()) or 1.0) * self.horizon))
 
     @property
     def gamma(self) -> float:
@@ -100,29 +100,30 @@ class Counted:
         """The number of steps that values look ahead."""
         return 1 / (1 - self.gamma)
 
-    def _table(self, untried: float) -> LearntTable:
+    def _table(self, untried_value: float) -> LearntTable:
         """Return the counts as a table, given what an action is worth that was never tried."""
         _, next_state, reward, times, starts = self.outcomes
-        tried = self.tried[..., None]
-        shares = np.where(tried > 0, times / np.maximum(tried, 1), np.arange(times.shape[2]) == 0)
-        rewards = np.where(tried > 0, reward, untried)
+        tries = self.tries[..., None]
+        shares = np.where(tries > 0, times / np.maximum(tries, 1), np.arange(times.shape[2]) == 0)
+        rewards = np.where(tries > 0, reward, untried_value)
         codes = [
-            np.searchsorted(own, column) for own, column in zip(self.numbers, self.columns.T, strict=True)
+            np.searchsorted(values, column)
+            for values, column in zip(self.column_values, self.columns.T, strict=True)
         ]
         lows = np.zeros(len(codes), np.int64)
-        highs = np.array([len(own) - 1 for own in self.numbers])
+        highs = np.array([len(values) - 1 for values in self.column_values])
         points = np.ascontiguousarray(np.stack(codes, axis=1))
-        mean = (shares * rewards).sum(axis=2)
-        return LearntTable(next_state, rewards, shares, mean, starts, points, lows, highs, self.gamma)
+        mean_reward = (shares * rewards).sum(axis=2)
+        return LearntTable(next_state, rewards, shares, mean_reward, starts, points, lows, highs, self.gamma)
 
-    def lookup(self, known: Known) -> Lookup:
+    def lookup(self, solved: SolvedTable) -> Lookup:
         """Return the action values of a table of these counts, for playing."""
-        rows = self.outcomes.points
-        return Lookup({row.tobytes(): i for i, row in enumerate(rows)}, known.q.astype(np.float32))
+        points = self.outcomes.points
+        return Lookup({point.tobytes(): i for i, point in enumerate(points)}, solved.q.astype(np.float32))
 
     def promise(self, policy: Ints) -> float:
         """Return the expected return of a policy `(D,)` on the counts."""
-        table, task = self.known.table, self.task
+        table, task = self.solved.table, self.task
         return float(expected_return(table, policy, task.t_max, task.gamma))
 
     def worth(self, drafts: list[Draft]) -> Floats:
@@ -133,100 +134,102 @@ class Counted:
         """Return a list over states as a draft, whose thresholds lie between the numbers seen."""
         lows = np.full(rules.lows.shape, -np.inf)
         highs = -lows
-        for c, own in enumerate(self.numbers):
-            between = np.concatenate([[-np.inf], (own[1:] + own[:-1]) / 2, [np.inf]])
-            lows[:, c], highs[:, c] = between[rules.lows[:, c]], between[rules.highs[:, c] + 1]
+        for c, values in enumerate(self.column_values):
+            thresholds = np.concatenate([[-np.inf], (values[1:] + values[:-1]) / 2, [np.inf]])
+            lows[:, c], highs[:, c] = thresholds[rules.lows[:, c]], thresholds[rules.highs[:, c] + 1]
         return Draft(lows, highs, rules.actions.astype(np.int32), self.terms)
 
 
-def counted(task: EnvTask, memory: Memory, given_terms: Floats, most: float) -> Counted | None:
+def count_model(
+    task: EnvTask, memory: Memory, given_terms: Floats, max_observations: float
+) -> CountModel | None:
     """Return what remembered steps count up to; None where the observations are too many, or not whole.
 
     Args:
         task: the environment.
         memory: the steps.
         given_terms: `(given, features)`.
-        most: the most observations that there may be.
+        max_observations: the most observations that there may be.
     """
-    here = memory.moves != TERMINAL
-    states = distinct(memory.points[here], int(min(most, MOST_OBSERVATIONS)))
-    if states is None:
+    is_state = memory.moves != TERMINAL
+    numbers = distinct(memory.points[is_state], int(min(max_observations, MOST_OBSERVATIONS)))
+    if numbers is None:
         return None
-    numbers = np.full(len(here), -1)
-    numbers[here] = states
-    outcomes = outcomes_of(memory, numbers, task.n_actions)
-    return None if outcomes is None else Counted(task, outcomes, given_terms)
+    states = np.full(len(is_state), -1)
+    states[is_state] = numbers
+    outcomes = outcomes_of(memory, states, task.n_actions)
+    return None if outcomes is None else CountModel(task, outcomes, given_terms)
 
 
-def distinct(points: NDArray[np.float32], most: int) -> Ints | None:
+def distinct(points: NDArray[np.float32], max_distinct: int) -> Ints | None:
     """Return a number for each of points `(n, features)`, equal ones for equal points; None for too many.
 
-    Too many are more than `most`, and points that are not whole numbers.
+    Too many are more than `max_distinct`, and points that are not whole numbers.
     """
     if not len(points) or not (points == np.rint(points)).all():
         return None
     numbers = np.zeros(len(points), np.int64)
     for column in points.T:
         if (column != column[0]).any():
-            own = np.unique(column, return_inverse=True)[1]
-            found, numbers = np.unique(numbers * (own.max() + 1) + own, return_inverse=True)
-            if len(found) > most:
+            codes = np.unique(column, return_inverse=True)[1]
+            unique, numbers = np.unique(numbers * (codes.max() + 1) + codes, return_inverse=True)
+            if len(unique) > max_distinct:
                 return None
     return numbers
 
 
-def outcomes_of(memory: Memory, numbers: Ints, actions: int) -> Outcomes | None:
+def outcomes_of(memory: Memory, states: Ints, n_actions: int) -> Outcomes | None:
     """Return how often each outcome followed each action; None where they are too many.
 
     Args:
         memory: N remembered steps.
-        numbers: `(N,)`: the state of each step; −1 behind an episode that terminated.
-        actions: how many there are.
+        states: `(N,)`: the state of each step; −1 behind an episode that terminated.
+        n_actions: how many there are.
     """
-    states, taken = int(numbers.max()) + 1, np.flatnonzero(memory.moves >= 0)
-    pairs = numbers[taken] * actions + memory.moves[taken]
-    found, which, times = np.unique(
-        pairs * (states + 1) + numbers[taken + 1] + 1, return_inverse=True, return_counts=True
+    n_states, steps = int(states.max()) + 1, np.flatnonzero(memory.moves >= 0)
+    pairs = states[steps] * n_actions + memory.moves[steps]  # a state and an action, as one number
+    outcomes, outcome_of_step, times = np.unique(
+        pairs * (n_states + 1) + states[steps + 1] + 1, return_inverse=True, return_counts=True
     )
-    rewards = np.bincount(which, memory.rewards[taken].astype(np.float64)) / times
-    pair, after = np.divmod(found, states + 1)
-    _, first, width = np.unique(pair, return_index=True, return_counts=True)
-    shape = states * actions, int(width.max())
+    rewards = np.bincount(outcome_of_step, memory.rewards[steps].astype(np.float64)) / times
+    pair, successor = np.divmod(outcomes, n_states + 1)
+    _, first, n_outcomes = np.unique(pair, return_index=True, return_counts=True)
+    shape = n_states * n_actions, int(n_outcomes.max())
     if shape[0] * shape[1] > MOST_OUTCOMES:
         return None
-    slot = np.arange(len(found)) - np.repeat(first, width)
-    following, reward, counts = np.full(shape, -1, np.int32), np.zeros(shape), np.zeros(shape, np.int64)
-    following[pair, slot], reward[pair, slot], counts[pair, slot] = after - 1, rewards, times
-    _, place = np.unique(numbers, return_index=True)
-    begins = numbers[np.append(0, np.flatnonzero(memory.moves < 0)[:-1] + 1)]
+    slot = np.arange(len(outcomes)) - np.repeat(first, n_outcomes)
+    next_state, reward, counts = np.full(shape, -1, np.int32), np.zeros(shape), np.zeros(shape, np.int64)
+    next_state[pair, slot], reward[pair, slot], counts[pair, slot] = successor - 1, rewards, times
+    _, first_row = np.unique(states, return_index=True)
+    starts = states[np.append(0, np.flatnonzero(memory.moves < 0)[:-1] + 1)]
     return Outcomes(
-        memory.points[place[-states:]] + np.float32(0),
-        following.reshape(states, actions, -1),
-        reward.reshape(states, actions, -1),
-        counts.reshape(states, actions, -1),
-        np.bincount(begins, minlength=states) / len(begins),
+        memory.points[first_row[-n_states:]] + np.float32(0),
+        next_state.reshape(n_states, n_actions, -1),
+        reward.reshape(n_states, n_actions, -1),
+        counts.reshape(n_states, n_actions, -1),
+        np.bincount(starts, minlength=n_states) / len(starts),
     )
 
 
 @kernel
 def expected_return(table: LearntTable, policy: Ints, t_max: int, gamma: float) -> float:
     """Return the mean return of a policy `(D,)` in episodes of at most t_max steps, discounted by gamma."""
-    here, after = table.starts.copy(), np.zeros(len(policy))
+    mass, next_mass = table.starts.copy(), np.zeros(len(policy))
     total, factor = 0.0, 1.0
     for _ in range(t_max):
-        after[:] = 0.0
-        left = 0.0
+        next_mass[:] = 0.0
+        remaining = 0.0
         for s in range(len(policy)):
-            if here[s] > 0.0:
-                total += factor * here[s] * table.mean_reward[s, policy[s]]
+            if mass[s] > 0.0:
+                total += factor * mass[s] * table.mean_reward[s, policy[s]]
                 for k in range(table.probability.shape[2]):
-                    following = table.next_state[s, policy[s], k]
-                    if following >= 0:
-                        share = here[s] * table.probability[s, policy[s], k]
-                        after[following] += share
-                        left += share
-        here[:] = after
+                    successor = table.next_state[s, policy[s], k]
+                    if successor >= 0:
+                        moved = mass[s] * table.probability[s, policy[s], k]
+                        next_mass[successor] += moved
+                        remaining += moved
+        mass[:] = next_mass
         factor *= gamma
-        if left < NEGLIGIBLE:
+        if remaining < NEGLIGIBLE:
             break
     return total

@@ -24,7 +24,7 @@ from ifthen.systems.pplx.value_learning import learn_on
 SIZES = (4, 6, 9, 13)
 """Trees with these numbers of leaves become lists."""
 PLAIN_SIZES = (6,)
-"""Trees without terms have these numbers of leaves, where others use terms."""
+"""Trees without terms have these numbers of leaves, where others use terms. With a teacher, they have all."""
 SHORT_SIZES = (2, 3)
 """With a teacher, trees with these numbers of leaves are grown too, for the shortest lists."""
 VARIANTS = 2
@@ -85,7 +85,8 @@ def grown(bench: Bench, known: Knowledge, terms: bool, sizes: tuple[int, ...]) -
     points = known.visited
     costs = bench.costs(known, points)
     given = bench.given_terms
-    plain = distilled(points, costs, given, PLAIN_SIZES if terms else sizes)
+    plain_sizes = PLAIN_SIZES if terms and bench.teacher is None else sizes
+    plain = distilled(points, costs, given, plain_sizes)
     made = fits(bench, "fit plain", plain, given, points, costs)
     if terms:
         often, known_terms = usefulness(plain), np.vstack([known.useful, given])

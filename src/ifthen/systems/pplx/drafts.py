@@ -56,21 +56,21 @@ class Draft(NamedTuple):
 
     def key(self) -> bytes:
         """Return bytes that only equal drafts share."""
-        return b"".join(np.ascontiguousarray(part).tobytes() for part in self)
+        return b"".join(np.ascontiguousarray(array).tobytes() for array in self)
 
 
 def deciders(draft: Draft, points: Floats) -> Ints:
     """Return which rule decides at each of points `(n, features)`."""
     columns = with_terms(draft.terms, points)
-    out = np.full(len(points), len(draft.actions) - 1)
-    open_ = np.ones(len(points), np.bool_)
+    decider = np.full(len(points), len(draft.actions) - 1)
+    undecided = np.ones(len(points), np.bool_)
     for r in range(len(draft.actions)):
-        inside = open_.copy()
+        inside = undecided.copy()
         for c in np.flatnonzero(draft.limits[r]):
             inside &= (columns[:, c] >= draft.lows[r, c]) & (columns[:, c] <= draft.highs[r, c])
-        out[inside] = r
-        open_ &= ~inside
-    return out
+        decider[inside] = r
+        undecided &= ~inside
+    return decider
 
 
 def actions_at(draft: Draft, points: Floats) -> NDArray[np.int32]:
@@ -82,15 +82,15 @@ def draft_of(tree: Tree, terms: Floats, features: int) -> Draft:
     """Return a tree over features and terms `(terms, features)` as a draft with the terms that it uses."""
     rules = rules_of(tree)
     used = sorted({test[0] - features for tests, _ in rules for test in tests if test[0] >= features})
-    place = {features + t: features + i for i, t in enumerate(used)} | {c: c for c in range(features)}
+    column_of = {features + t: features + i for i, t in enumerate(used)} | {c: c for c in range(features)}
     lows = np.full((len(rules), features + len(used)), -np.inf)
     highs = np.full_like(lows, np.inf)
     for r, (tests, _) in enumerate(rules):
         for column, side, threshold in tests:
             if side == 0:
-                highs[r, place[column]] = min(highs[r, place[column]], threshold)
+                highs[r, column_of[column]] = min(highs[r, column_of[column]], threshold)
             else:
-                lows[r, place[column]] = max(lows[r, place[column]], threshold)
+                lows[r, column_of[column]] = max(lows[r, column_of[column]], threshold)
     actions = np.array([action for _, action in rules], np.int32)
     return Draft(lows, highs, actions, terms[used].reshape(len(used), features))
 
@@ -117,17 +117,17 @@ def tidy(draft: Draft) -> Draft:
     The last rule loses its condition, and rules before it that do the same go.
     """
     lows, highs, actions, terms = draft
-    free = np.flatnonzero(~draft.limits.any(axis=1))
-    n = int(free[0]) + 1 if len(free) else len(actions)
-    while n > 1 and actions[n - 2] == actions[n - 1]:
-        n -= 1
-    lows, highs, actions = lows[:n].copy(), highs[:n].copy(), actions[:n].copy()
+    unconditional = np.flatnonzero(~draft.limits.any(axis=1))
+    n_rules = int(unconditional[0]) + 1 if len(unconditional) else len(actions)
+    while n_rules > 1 and actions[n_rules - 2] == actions[n_rules - 1]:
+        n_rules -= 1
+    lows, highs, actions = lows[:n_rules].copy(), highs[:n_rules].copy(), actions[:n_rules].copy()
     lows[-1], highs[-1] = -np.inf, np.inf
     features = terms.shape[1]
     used = np.flatnonzero(Draft(lows, highs, actions, terms).limits.any(axis=0))
-    own = used[used >= features]
-    columns = np.concatenate([np.arange(features), own])
-    return Draft(lows[:, columns], highs[:, columns], actions, terms[own - features])
+    used_terms = used[used >= features]
+    columns = np.concatenate([np.arange(features), used_terms])
+    return Draft(lows[:, columns], highs[:, columns], actions, terms[used_terms - features])
 
 
 def rounded_to(value: float, spread: float) -> float:
@@ -138,42 +138,42 @@ def rounded_to(value: float, spread: float) -> float:
     return round(value, places) + 0.0
 
 
-def are_given(terms: Floats, given: Floats | None) -> Mask:
+def are_given(terms: Floats, given_terms: Floats | None) -> Mask:
     """Return which of terms `(terms, features)` the user gave: their coefficients stay as they are.
 
     Args:
         terms: of a list.
-        given: `(given, features)`: those that the user gave; None for none.
+        given_terms: `(given, features)`: those that the user gave; None for none.
     """
-    if given is None:
+    if given_terms is None:
         return np.zeros(len(terms), np.bool_)
-    same: Mask = (terms[:, None] == given[None]).all(axis=2).any(axis=1)
+    same: Mask = (terms[:, None] == given_terms[None]).all(axis=2).any(axis=1)
     return same
 
 
-def readable(draft: Draft, spreads: Floats, whole: Mask, given: Floats | None = None) -> Draft:
+def readable(draft: Draft, spreads: Floats, is_integer: Mask, given_terms: Floats | None = None) -> Draft:
     """Return a draft with short numbers; the first coefficient of each term becomes 1.
 
     Args:
         draft: the list.
         spreads: `(features,)`: how much each feature varies.
-        whole: `(features,)`: which features are whole numbers.
-        given: `(given, features)`: terms that stay as they are.
+        is_integer: `(features,)`: which features are whole numbers.
+        given_terms: `(given, features)`: terms that stay as they are.
     """
     terms, lows, highs = draft.terms.copy(), draft.lows.copy(), draft.highs.copy()
-    for t in np.flatnonzero(~are_given(terms, given)):
+    for t in np.flatnonzero(~are_given(terms, given_terms)):
         used, column = np.flatnonzero(terms[t]), len(spreads) + t
-        first = terms[t, used[0]]
-        terms[t, used] = [float(f"{coefficient:.2g}") for coefficient in terms[t, used] / first]
-        low, high = lows[:, column] / first, highs[:, column] / first
-        lows[:, column], highs[:, column] = (low, high) if first > 0 else (high, low)
-    wide = np.concatenate([spreads, np.sqrt((terms**2 * spreads**2).sum(axis=1))])
-    for ends, up in ((lows, True), (highs, False)):
+        leading = terms[t, used[0]]
+        terms[t, used] = [float(f"{coefficient:.2g}") for coefficient in terms[t, used] / leading]
+        low, high = lows[:, column] / leading, highs[:, column] / leading
+        lows[:, column], highs[:, column] = (low, high) if leading > 0 else (high, low)
+    column_spreads = np.concatenate([spreads, np.sqrt((terms**2 * spreads**2).sum(axis=1))])
+    for ends, is_lower in ((lows, True), (highs, False)):
         for r, c in np.argwhere(np.isfinite(ends)):
-            if c < len(spreads) and whole[c]:
-                ends[r, c] = math.ceil(ends[r, c]) if up else math.floor(ends[r, c])
+            if c < len(spreads) and is_integer[c]:
+                ends[r, c] = math.ceil(ends[r, c]) if is_lower else math.floor(ends[r, c])
             else:
-                ends[r, c] = rounded_to(ends[r, c], wide[c])
+                ends[r, c] = rounded_to(ends[r, c], column_spreads[c])
     return without_twins(Draft(lows, highs, draft.actions, terms))
 
 
@@ -186,9 +186,9 @@ def without_twins(draft: Draft) -> Draft:
         if twin is None:
             kept.append(t)
             continue
-        here, there = features + twin, features + t
-        lows[:, here] = np.maximum(lows[:, here], lows[:, there])
-        highs[:, here] = np.minimum(highs[:, here], highs[:, there])
+        kept_column, twin_column = features + twin, features + t
+        lows[:, kept_column] = np.maximum(lows[:, kept_column], lows[:, twin_column])
+        highs[:, kept_column] = np.minimum(highs[:, kept_column], highs[:, twin_column])
     columns = [*range(features), *(features + t for t in kept)]
     return Draft(lows[:, columns], highs[:, columns], actions, terms[kept])
 
@@ -197,48 +197,50 @@ def batch(drafts: Sequence[Draft], task: Task) -> RuleBatch:
     """Return drafts ready to play, without rules that hold nowhere within the ranges of the features."""
     floors = np.array([float(feature.low) for feature in task.features])
     ceilings = np.array([float(feature.high) for feature in task.features])
-    features, n = len(floors), len(drafts)
-    rules, terms = max(len(d.actions) for d in drafts), max(len(d.terms) for d in drafts)
-    bounds = np.zeros((n, rules, features + terms, 2))
-    actions = np.zeros((n, rules), np.int32)
-    weights, lengths = np.zeros((n, terms, features)), np.zeros(n, np.int64)
+    n_features, n = len(floors), len(drafts)
+    n_rules = max(len(draft.actions) for draft in drafts)
+    n_terms = max(len(draft.terms) for draft in drafts)
+    bounds = np.zeros((n, n_rules, n_features + n_terms, 2))
+    actions = np.zeros((n, n_rules), np.int32)
+    weights, lengths = np.zeros((n, n_terms, n_features)), np.zeros(n, np.int64)
     for i, draft in enumerate(drafts):
-        t = len(draft.terms)
-        weights[i, :t] = draft.terms
-        low, high = ranges_of(weights[i], floors, ceilings)
-        least, most = np.concatenate([floors, low]), np.concatenate([ceilings, high])
-        bounds[i, :, :, 0], bounds[i, :, :, 1] = least, most
-        own = slice(0, features + t)
-        inside = (draft.lows <= most[own]) & (draft.highs >= least[own])
+        own_terms = len(draft.terms)
+        weights[i, :own_terms] = draft.terms
+        term_lows, term_highs = ranges_of(weights[i], floors, ceilings)
+        lower, upper = np.concatenate([floors, term_lows]), np.concatenate([ceilings, term_highs])
+        bounds[i, :, :, 0], bounds[i, :, :, 1] = lower, upper
+        columns = slice(0, n_features + own_terms)
+        inside = (draft.lows <= upper[columns]) & (draft.highs >= lower[columns])
         holds = (inside & (draft.lows <= draft.highs)).all(axis=1)
-        k = lengths[i] = int(holds.sum())
-        bounds[i, :k, own, 0] = np.clip(draft.lows[holds], least[own], most[own])
-        bounds[i, :k, own, 1] = np.clip(draft.highs[holds], least[own], most[own])
-        actions[i, :k] = draft.actions[holds]
-    return RuleBatch(LIST, bounds, actions, np.zeros((n, rules, 0)), lengths, terms=weights)
+        n_kept = lengths[i] = int(holds.sum())
+        bounds[i, :n_kept, columns, 0] = np.clip(draft.lows[holds], lower[columns], upper[columns])
+        bounds[i, :n_kept, columns, 1] = np.clip(draft.highs[holds], lower[columns], upper[columns])
+        actions[i, :n_kept] = draft.actions[holds]
+    return RuleBatch(LIST, bounds, actions, np.zeros((n, n_rules, 0)), lengths, terms=weights)
 
 
-def ruleset(draft: Draft, task: Task, given: Sequence[Feature] = ()) -> DecisionList:
+def ruleset(draft: Draft, task: Task, given_terms: Sequence[Feature] = ()) -> DecisionList:
     """Return a draft as a ruleset.
 
     Args:
         draft: the list.
         task: its task.
-        given: terms that the user gave, which keep their names and units.
+        given_terms: terms that the user gave, which keep their names and units.
     """
-    made = batch([draft], task)
-    k = made.lengths[0]
+    packed = batch([draft], task)
+    n_rules = packed.lengths[0]
     names = [feature.name for feature in task.features]
-    own = {
-        row.tobytes(): each for row, each in zip(coefficients((*task.features, *given)), given, strict=True)
+    given_by_row = {
+        row.tobytes(): given_term
+        for row, given_term in zip(coefficients((*task.features, *given_terms)), given_terms, strict=True)
     }
     terms = [
-        own.get(row.tobytes())
+        given_by_row.get(row.tobytes())
         or term(None, {names[d]: float(row[d]) for d in np.flatnonzero(row)}, task.features)
         for row in draft.terms
     ]
     features = (*task.features, *terms)
-    return DecisionList(made.bounds[0, :k], made.actions[0, :k], features, task.action_names)
+    return DecisionList(packed.bounds[0, :n_rules], packed.actions[0, :n_rules], features, task.action_names)
 
 
 def draft_from(ruleset: RuleSet) -> Draft:
@@ -257,27 +259,31 @@ def pack(drafts: Sequence[Draft]) -> dict[str, Any]:
     `(n, terms, features)` with rows of zeros behind a draft's own.
     """
     n, features = len(drafts), drafts[0].terms.shape[1]
-    rules, terms = max(len(d.actions) for d in drafts), max(len(d.terms) for d in drafts)
-    bounds = np.empty((n, rules, features + terms, 2))
+    n_rules = max(len(draft.actions) for draft in drafts)
+    n_terms = max(len(draft.terms) for draft in drafts)
+    bounds = np.empty((n, n_rules, features + n_terms, 2))
     bounds[..., 0], bounds[..., 1] = -np.inf, np.inf
-    actions, sums = np.zeros((n, rules), np.int32), np.zeros((n, terms, features))
+    actions, sums = np.zeros((n, n_rules), np.int32), np.zeros((n, n_terms, features))
     for i, draft in enumerate(drafts):
-        k, columns = draft.lows.shape
-        bounds[i, :k, :columns, 0], bounds[i, :k, :columns, 1] = draft.lows, draft.highs
-        actions[i, :k], sums[i, : len(draft.terms)] = draft.actions, draft.terms
-    lengths = np.array([len(d.actions) for d in drafts], np.int64)
+        n_own, columns = draft.lows.shape
+        bounds[i, :n_own, :columns, 0], bounds[i, :n_own, :columns, 1] = draft.lows, draft.highs
+        actions[i, :n_own], sums[i, : len(draft.terms)] = draft.actions, draft.terms
+    lengths = np.array([len(draft.actions) for draft in drafts], np.int64)
     return {"bounds": bounds, "actions": actions, "lengths": lengths, "terms": sums}
 
 
 def unpack(*arrays: NDArray[Any]) -> list[Draft]:
     """Return the drafts that arrays hold: bounds, actions, lengths and terms, as in `pack`."""
-    found = []
-    for bounds, actions, k, terms in zip(*arrays, strict=True):
-        own = terms[(terms != 0).any(axis=1)]
-        columns = terms.shape[1] + len(own)
-        found.append(
+    drafts = []
+    for bounds, actions, n_rules, terms in zip(*arrays, strict=True):
+        used_terms = terms[(terms != 0).any(axis=1)]
+        columns = terms.shape[1] + len(used_terms)
+        drafts.append(
             Draft(
-                bounds[:k, :columns, 0].copy(), bounds[:k, :columns, 1].copy(), actions[:k].copy(), own.copy()
+                bounds[:n_rules, :columns, 0].copy(),
+                bounds[:n_rules, :columns, 1].copy(),
+                actions[:n_rules].copy(),
+                used_terms.copy(),
             )
         )
-    return found
+    return drafts

@@ -71,12 +71,12 @@ class Plan(NamedTuple):
 
     def phase(self, epoch: int) -> tuple[int, int]:
         """Return the phase of an epoch, and its number there; the last phase goes on after the plan."""
-        phase, place = BEGINNING, epoch - 1
-        for phase, epochs in self.epochs.items():
-            if epoch == 0 or place < epochs or phase == max(self.epochs):
+        phase, phase_epoch = BEGINNING, epoch - 1
+        for phase, n_epochs in self.epochs.items():
+            if epoch == 0 or phase_epoch < n_epochs or phase == max(self.epochs):
                 break
-            place -= epochs
-        return (phase, place) if epoch else (BEGINNING, 0)
+            phase_epoch -= n_epochs
+        return (phase, phase_epoch) if epoch else (BEGINNING, 0)
 
     def rounds(self, budget: float) -> tuple[str, ...]:
         """Return the epochs of the search in a plan of so many steps."""
@@ -91,26 +91,27 @@ class Plan(NamedTuple):
             parts = PARTS | {CHOOSING: CHEAP_CHOICE * PARTS[CHOOSING]}
         if self.cheap:
             shares = SHARES | {SCRATCH: CHEAP_SCRATCH}
-        phase, place = self.phase(epoch)
-        steps = {own: share * budget for own, share in shares.items() if own in self.epochs}
+        phase, phase_epoch = self.phase(epoch)
+        steps = {planned: share * budget for planned, share in shares.items() if planned in self.epochs}
         if VALUES in self.epochs:
             steps[VALUES] = min(steps[VALUES], MOST_VALUE_STEPS)
         if SEARCH not in self.epochs:
             steps[DISTIL] = budget - steps.get(VALUES, 0.0)
         if phase != SEARCH:
             return steps[phase] / EPOCHS[phase]
-        left = budget - sum(steps.values())
-        return left * parts[rounds[place % len(rounds)]] / sum(parts[own] for own in rounds)
+        search_steps = budget - sum(steps.values())
+        activity = rounds[phase_epoch % len(rounds)]
+        return search_steps * parts[activity] / sum(parts[planned] for planned in rounds)
 
-    def allowed(self, epoch: int, budget: float, taken: int) -> float:
+    def allowed(self, epoch: int, budget: float, steps_taken: int) -> float:
         """Return the steps that an epoch may take: less than planned where those before it took more.
 
         Where long episodes took far more, only the epochs in NEEDED are played. The others get 0 steps.
         """
-        planned = [self.quota(e, budget) for e in range(epoch, max(self.length, epoch) + 1)]
-        share = (budget - taken) / sum(planned) if epoch <= self.length else 1.0
-        phase, place = self.phase(epoch)
-        if share < LEAST_SHARE and place not in NEEDED[phase]:
+        planned = [self.quota(later, budget) for later in range(epoch, max(self.length, epoch) + 1)]
+        share = (budget - steps_taken) / sum(planned) if epoch <= self.length else 1.0
+        phase, phase_epoch = self.phase(epoch)
+        if share < LEAST_SHARE and phase_epoch not in NEEDED[phase]:
             return 0.0
         return planned[0] * min(1.0, max(LEAST_SHARE, share))
 

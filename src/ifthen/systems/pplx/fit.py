@@ -40,19 +40,19 @@ PRICE = 0.001
 
 def rules_of(draft: Draft) -> ListArrays:
     """Return a draft as arrays to change."""
-    n = len(draft.actions)
-    limited = np.isfinite(draft.lows).sum(axis=1) + np.isfinite(draft.highs).sum(axis=1)
-    shape = n, max(MOST_TESTS, int(limited.max()))
-    made = ListArrays(
+    n_rules = len(draft.actions)
+    n_tests = np.isfinite(draft.lows).sum(axis=1) + np.isfinite(draft.highs).sum(axis=1)
+    shape = n_rules, max(MOST_TESTS, int(n_tests.max()))
+    rules = ListArrays(
         np.full(shape, NO_TEST), np.zeros(shape, np.bool_), np.zeros(shape), draft.actions.astype(np.int32)
     )
-    for r in range(n):
+    for r in range(n_rules):
         t = 0
         for ends, upper in ((draft.lows[r], False), (draft.highs[r], True)):
             for c in np.flatnonzero(np.isfinite(ends)):
-                made.column[r, t], made.upper[r, t], made.threshold[r, t] = c, upper, ends[c]
+                rules.column[r, t], rules.upper[r, t], rules.threshold[r, t] = c, upper, ends[c]
                 t += 1
-    return made
+    return rules
 
 
 def draft_of(rules: ListArrays, terms: Floats) -> Draft:
@@ -70,33 +70,33 @@ def draft_of(rules: ListArrays, terms: Floats) -> Draft:
 
 @kernel
 def total_cost(
-    ground: FitPoints,
+    data: FitPoints,
     rules: ListArrays,
     first: int,
-    before: Ints,
-    after: Ints,
+    old_deciders: Ints,
+    new_deciders: Ints,
     bound: float,
 ) -> float:
     """Return the cost of a list at all points together; infinity once it is more than a bound.
 
     Args:
-        ground: the points.
+        data: the points.
         rules: the list.
         first: the first rule that is not as it was.
-        before: `(n,)`: the rule that decided at each point before.
-        after: `(n,)`: gets the rule that decides now.
+        old_deciders: `(n,)`: the rule that decided at each point before.
+        new_deciders: `(n,)`: gets the rule that decides now.
         bound: where to stop.
     """
-    values, costs = ground.values, ground.costs
+    values, costs = data.values, data.costs
     column, upper, threshold, actions = rules
-    total, last, most = 0.0, len(actions) - 1, column.shape[1]
-    for i in range(len(after)):
-        r = before[i]
+    total, last, max_tests = 0.0, len(actions) - 1, column.shape[1]
+    for i in range(len(new_deciders)):
+        r = old_deciders[i]
         if r >= first:
             r, holds = first - 1, False
             while not holds:
                 r, holds = r + 1, True
-                for t in range(most if r < last else 0):
+                for t in range(max_tests if r < last else 0):
                     c = column[r, t]
                     if c < 0:
                         break
@@ -104,7 +104,7 @@ def total_cost(
                     if (value > threshold[r, t]) if upper[r, t] else (value < threshold[r, t]):
                         holds = False
                         break
-        after[i] = r
+        new_deciders[i] = r
         total += costs[i, actions[r]]
         if total > bound:
             return math.inf
@@ -128,7 +128,7 @@ def fit_rules(
     hot: float,
     cold: float,
     price: float,
-    ground: FitPoints,
+    data: FitPoints,
     rules: ListArrays,
     terms: Floats,
     numbers_only: bool,
@@ -141,38 +141,39 @@ def fit_rules(
         hot: the first temperature; 0 keeps only changes that cost no more.
         cold: the last temperature.
         price: what a test must save.
-        ground: the points; values of terms change.
+        data: the points; values of terms change.
         rules: the list; becomes the best one.
         terms: `(terms, features)`: coefficients; become those of the best one.
         numbers_only: whether thresholds and coefficients alone are changed.
     """
-    n = ground.values.shape[1]
-    deciders, after = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    n_points = data.values.shape[1]
+    deciders, new_deciders = np.zeros(n_points, np.int64), np.zeros(n_points, np.int64)
     old = ListArrays(rules.column.copy(), rules.upper.copy(), rules.threshold.copy(), rules.actions.copy())
     best = ListArrays(rules.column.copy(), rules.upper.copy(), rules.threshold.copy(), rules.actions.copy())
     weights, best_weights = terms.copy(), terms.copy()
-    now: float = total_cost(ground, rules, 0, deciders, deciders, math.inf) + n * price * count_tests(rules)
-    least: float = now
+    current_cost: float = total_cost(data, rules, 0, deciders, deciders, math.inf)
+    current_cost += n_points * price * count_tests(rules)
+    least_cost: float = current_cost
     if len(rules.actions) < 2:
-        return float(least / n)
+        return float(least_cost / n_points)
     for k in range(candidates):
-        own = fold(key, k)
-        heat = hot * (cold / hot) ** (k / candidates) if hot > 0.0 else 0.0
-        bound = now - n * heat * math.log(1.0 - uniform(own, 0))
-        first, term = change(fold(own, 1), ground, deciders, old, rules, terms, numbers_only)
-        tests = n * price * count_tests(rules)
-        given, bound = math.inf, bound - tests + ROUNDING * bound
-        if first >= 0:
-            given = total_cost(ground, rules, first, deciders, after, bound)
-        if given <= bound:
-            now = given + tests
-            for i in range(n):
-                deciders[i] = after[i]
+        change_key = fold(key, k)
+        temperature = hot * (cold / hot) ** (k / candidates) if hot > 0.0 else 0.0
+        bound = current_cost - n_points * temperature * math.log(1.0 - uniform(change_key, 0))
+        first_changed, term = change(fold(change_key, 1), data, deciders, old, rules, terms, numbers_only)
+        test_cost = n_points * price * count_tests(rules)
+        new_cost, bound = math.inf, bound - test_cost + ROUNDING * bound
+        if first_changed >= 0:
+            new_cost = total_cost(data, rules, first_changed, deciders, new_deciders, bound)
+        if new_cost <= bound:
+            current_cost = new_cost + test_cost
+            for i in range(n_points):
+                deciders[i] = new_deciders[i]
             copy_rules(rules, old)
             if term >= 0:
                 copy_term(terms, term, weights)
-            if now < least:
-                least = now
+            if current_cost < least_cost:
+                least_cost = current_cost
                 copy_rules(rules, best)
                 for t in range(len(terms)):
                     copy_term(weights, t, best_weights)
@@ -180,19 +181,19 @@ def fit_rules(
             copy_rules(old, rules)
             if term >= 0:
                 copy_term(weights, term, terms)
-                fill_term(terms, term, ground.values)
+                fill_term(terms, term, data.values)
     copy_rules(best, rules)
     for t in range(len(terms)):
         copy_term(best_weights, t, terms)
-    return float(least / n)
+    return float(least_cost / n_points)
 
 
-def fit_points(terms: Floats, points: Floats, costs: Floats, given: Floats | None) -> FitPoints:
+def fit_points(terms: Floats, points: Floats, costs: Floats, given_terms: Floats | None) -> FitPoints:
     """Return the points to fit a list at, costly ones first; see `fitted` for the arguments."""
     order = np.argsort(-costs.max(axis=1), kind="stable")
     values = np.ascontiguousarray(with_terms(terms, points[order]).T)
     spreads = np.where(np.ptp(values, axis=1) > 0, values.std(axis=1), 0.0)
-    return FitPoints(values, np.ascontiguousarray(costs[order]), spreads, are_given(terms, given))
+    return FitPoints(values, np.ascontiguousarray(costs[order]), spreads, are_given(terms, given_terms))
 
 
 def fitted(
@@ -202,7 +203,7 @@ def fitted(
     points: Floats,
     costs: Floats,
     candidates: int,
-    given: Floats | None = None,
+    given_terms: Floats | None = None,
 ) -> Draft:
     """Return a list with at most as many rules that costs little at points.
 
@@ -213,15 +214,17 @@ def fitted(
         points: `(n, features)`.
         costs: `(n, actions)`: the cost of each action there.
         candidates: how many changes to try.
-        given: `(given, features)`: terms whose coefficients stay.
+        given_terms: `(given, features)`: terms whose coefficients stay.
     """
-    draft, most = tidy(draft), float(costs.max(axis=1).mean())
+    draft, worst_cost = tidy(draft), float(costs.max(axis=1).mean())
     rules, terms = rules_of(draft), np.vstack([draft.terms, pool])
-    ground = fit_points(terms, points, costs, given)
-    fit_rules(key, candidates, HOT * most, COLD * most, PRICE * most, ground, rules, terms, False)
-    made = draft_of(rules, terms)
-    decide = np.unique(np.append(deciders(made, points), len(rules.actions) - 1))
-    return tidy(made._replace(lows=made.lows[decide], highs=made.highs[decide], actions=made.actions[decide]))
+    data = fit_points(terms, points, costs, given_terms)
+    hot, cold, price = HOT * worst_cost, COLD * worst_cost, PRICE * worst_cost
+    fit_rules(key, candidates, hot, cold, price, data, rules, terms, False)
+    draft = draft_of(rules, terms)
+    deciding = np.unique(np.append(deciders(draft, points), len(rules.actions) - 1))
+    lows, highs, actions = draft.lows[deciding], draft.highs[deciding], draft.actions[deciding]
+    return tidy(draft._replace(lows=lows, highs=highs, actions=actions))
 
 
 def polished(
@@ -230,13 +233,13 @@ def polished(
     points: Floats,
     costs: Floats,
     candidates: int,
-    given: Floats | None = None,
+    given_terms: Floats | None = None,
 ) -> Draft:
     """Return a list with other numbers that costs no more at points; see `fitted` for the arguments."""
     draft = tidy(draft)
     rules, terms = rules_of(draft), draft.terms.copy()
-    ground = fit_points(terms, points, costs, given)
-    fit_rules(key, candidates, 0.0, 0.0, 0.0, ground, rules, terms, True)
+    data = fit_points(terms, points, costs, given_terms)
+    fit_rules(key, candidates, 0.0, 0.0, 0.0, data, rules, terms, True)
     return draft_of(rules, terms)
 
 

@@ -41,12 +41,12 @@ def edges_of(points: Floats) -> Floats:
     """
     edges = np.full((points.shape[1], BINS - 1), np.inf)
     places = (np.arange(1, BINS) / BINS * (len(points) - 1)).astype(np.int64)
-    for own, column in zip(edges, points.T, strict=True):
+    for row, column in zip(edges, points.T, strict=True):
         values = np.sort(column)
-        apart = np.flatnonzero(values[1:] > values[:-1])
-        if len(apart) >= BINS:
-            apart = places[values[places + 1] > values[places]]
-        own[: len(apart)] = (values[apart] + values[apart + 1]) / 2
+        gaps = np.flatnonzero(values[1:] > values[:-1])
+        if len(gaps) >= BINS:
+            gaps = places[values[places + 1] > values[places]]
+        row[: len(gaps)] = (values[gaps] + values[gaps + 1]) / 2
     return edges
 
 
@@ -55,14 +55,14 @@ def bin_points(points: Floats, edges: Floats, out: NDArray[np.uint8]) -> None:
     """Write which bin `(columns, n)` each value of points `(n, columns)` is in."""
     for c in range(points.shape[1]):
         for i in range(points.shape[0]):
-            low, high = 0, edges.shape[1]
-            while low < high:
-                middle = (low + high) // 2
+            lower, upper = 0, edges.shape[1]
+            while lower < upper:
+                middle = (lower + upper) // 2
                 if points[i, c] <= edges[c, middle]:
-                    high = middle
+                    upper = middle
                 else:
-                    low = middle + 1
-            out[c, i] = low
+                    lower = middle + 1
+            out[c, i] = lower
 
 
 @kernel
@@ -80,16 +80,16 @@ def best_split(
     bins: NDArray[np.uint8], members: Ints, labels: Ints, weights: Floats, actions: int
 ) -> tuple[float, int, int]:
     """Return the gain, the column and the bin of the split that leaves the purest sides (Gini's index)."""
-    top, column, cut = 0.0, LEAF, 0
+    best_gain, best_column, best_bin = 0.0, LEAF, 0
     sums = np.zeros((BINS, actions))
     counts = np.zeros(BINS, np.int64)
-    whole, left, right = np.zeros(actions), np.zeros(actions), np.zeros(actions)
+    totals, left, right = np.zeros(actions), np.zeros(actions), np.zeros(actions)
     for i in members:
-        whole[labels[i]] += weights[i]
-    total, squares = weight_of(whole)
+        totals[labels[i]] += weights[i]
+    total, squares = weight_of(totals)
     if total <= 0.0:
-        return top, column, cut
-    before = squares / total
+        return best_gain, best_column, best_bin
+    parent_purity = squares / total
     for c in range(bins.shape[0]):
         sums[:] = 0.0
         counts[:] = 0
@@ -108,14 +108,14 @@ def best_split(
             if len(members) - n < LEAST:
                 break
             for a in range(actions):
-                right[a] = whole[a] - left[a]
-            (here, left_squares), (there, right_squares) = weight_of(left), weight_of(right)
-            if here <= 0.0 or there <= 0.0:
+                right[a] = totals[a] - left[a]
+            (left_weight, left_squares), (right_weight, right_squares) = weight_of(left), weight_of(right)
+            if left_weight <= 0.0 or right_weight <= 0.0:
                 continue
-            gain = left_squares / here + right_squares / there - before
-            if gain > top * (1.0 + 1e-9):
-                top, column, cut = gain, c, b
-    return top, column, cut
+            gain = left_squares / left_weight + right_squares / right_weight - parent_purity
+            if gain > best_gain * (1.0 + 1e-9):
+                best_gain, best_column, best_bin = gain, c, b
+    return best_gain, best_column, best_bin
 
 
 def grow_tree(points: Floats, costs: Floats, most_leaves: int) -> list[Tree]:
@@ -126,24 +126,24 @@ def grow_tree(points: Floats, costs: Floats, most_leaves: int) -> list[Tree]:
         costs: `(n, actions)`: the cost of each action at each point; 0 for the best.
         most_leaves: where to stop.
     """
-    n, columns = points.shape
-    edges, bins = edges_of(points), np.empty((columns, n), np.uint8)
+    n_points, n_columns = points.shape
+    edges, bins = edges_of(points), np.empty((n_columns, n_points), np.uint8)
     bin_points(points, edges, bins)
     labels, weights = costs.argmin(axis=1), costs.max(axis=1)
-    actions = costs.shape[1]
+    n_actions = costs.shape[1]
     column, threshold, children, weight = [LEAF], [0.0], [[LEAF, LEAF]], [1.0]
-    members = [np.arange(n)]
+    members = [np.arange(n_points)]
     action = [int(costs.sum(axis=0).argmin())]
-    splits = [best_split(bins, members[0], labels, weights, actions)]
-    found = []
+    splits = [best_split(bins, members[0], labels, weights, n_actions)]
+    trees = []
 
-    def taken() -> Tree:
+    def snapshot() -> Tree:
         return Tree(
             np.array(column), np.array(threshold), np.array(children), np.array(action), np.array(weight)
         )
 
-    found.append(taken())
-    while len(found) < most_leaves:
+    trees.append(snapshot())
+    while len(trees) < most_leaves:
         leaf = max(range(len(column)), key=lambda i: splits[i][0] if column[i] == LEAF else -1.0)
         gain, c, cut = splits[leaf]
         if c == LEAF or gain <= 0.0 or column[leaf] != LEAF:
@@ -152,16 +152,16 @@ def grow_tree(points: Floats, costs: Floats, most_leaves: int) -> list[Tree]:
         column[leaf], threshold[leaf] = c, float(edges[c, cut])
         children[leaf] = [len(column), len(column) + 1]
         for side in (goes_left, ~goes_left):
-            own = members[leaf][side]
-            members.append(own)
+            side_members = members[leaf][side]
+            members.append(side_members)
             column.append(LEAF)
             threshold.append(0.0)
             children.append([LEAF, LEAF])
-            weight.append(len(own) / n)
-            action.append(int(costs[own].sum(axis=0).argmin()))
-            splits.append(best_split(bins, own, labels, weights, actions))
-        found.append(taken())
-    return found
+            weight.append(len(side_members) / n_points)
+            action.append(int(costs[side_members].sum(axis=0).argmin()))
+            splits.append(best_split(bins, side_members, labels, weights, n_actions))
+        trees.append(snapshot())
+    return trees
 
 
 def rules_of(tree: Tree) -> list[tuple[list[tuple[int, int, float]], int]]:
@@ -178,7 +178,7 @@ def rules_of(tree: Tree) -> list[tuple[list[tuple[int, int, float]], int]]:
         if len(sides[0]) == len(sides[1]) == 1 and sides[0][0][1] == sides[1][0][1]:
             return sides[0]
         sizes = [
-            (len(own), tree.weight[child]) for own, child in zip(sides, tree.children[node], strict=True)
+            (len(side), tree.weight[child]) for side, child in zip(sides, tree.children[node], strict=True)
         ]
         first = int(sizes[0] > sizes[1])
         test = (int(tree.column[node]), first, float(tree.threshold[node]))

@@ -83,8 +83,8 @@ class Knowledge(NamedTuple):
     @property
     def scaling(self) -> Scale:
         """How points and rewards are scaled."""
-        features, own = self.points.shape[1], self.scale.astype(np.float32)
-        return Scale(own[:features], own[features : 2 * features], float(self.scale[-1]))
+        features, scale = self.points.shape[1], self.scale.astype(np.float32)
+        return Scale(scale[:features], scale[features : 2 * features], float(self.scale[-1]))
 
     @property
     def visited(self) -> Floats:
@@ -136,8 +136,8 @@ class Knowledge(NamedTuple):
         """How much more the best list gets than the best one that always does the same."""
         played = np.isfinite(self.scores)
         singles = self.scores[played & (self.lengths == 1)]
-        base = float(singles.max()) if len(singles) else float(self.scores[played].min())
-        return max(0.0, self.best_score - base)
+        best_single = float(singles.max()) if len(singles) else float(self.scores[played].min())
+        return max(0.0, self.best_score - best_single)
 
     @property
     def learnt_nothing(self) -> bool:
@@ -176,11 +176,11 @@ class Knowledge(NamedTuple):
         """The lists that no shorter one equals, by number, from short to good."""
         sizes = [draft.size for draft in self.drafts]
         played = [i for i in range(len(sizes)) if np.isfinite(self.scores[i])]
-        found: list[int] = []
+        front: list[int] = []
         for i in sorted(played, key=lambda i: (sizes[i], -self.scores[i])):
-            if not found or self.scores[i] > self.scores[found[-1]]:
-                found.append(i)
-        return found
+            if not front or self.scores[i] > self.scores[front[-1]]:
+                front.append(i)
+        return front
 
     def with_drafts(self, drafts: list[Draft], fitness: Any) -> Knowledge:
         """Return the same with other lists."""
@@ -194,7 +194,7 @@ class Knowledge(NamedTuple):
     def put_first(self, draft: Draft) -> Knowledge:
         """Return the same with a list at the first place; a first one that never played makes room for it."""
         drafts, key = self.drafts, draft.key()
-        same = [i for i, own in enumerate(drafts) if own.key() == key]
+        same = [i for i, listed in enumerate(drafts) if listed.key() == key]
         others = [i for i in range(len(drafts)) if i not in same and (i > 0 or np.isfinite(self.scores[0]))]
         fitness = self.fitness[same[0]] if same else UNPLAYED
         return self.with_drafts([draft, *(drafts[i] for i in others)], [fitness, *self.fitness[others]])
@@ -204,16 +204,16 @@ class Knowledge(NamedTuple):
         names = ("budget", "length", "network_return", "by_counts")
         return self._replace(clock=np.array([changes.get(name, getattr(self, name)) for name in names]))
 
-    def forgetting(self) -> Knowledge:
+    def without_memory(self) -> Knowledge:
         """Return the same without the steps that were taken, which nothing is learnt from any more."""
         return self._replace(points=self.points[:0], moves=self.moves[:0], rewards=self.rewards[:0])
 
-    def told(self, episodes: list[Trajectory]) -> Knowledge:
+    def with_episodes(self, episodes: list[Trajectory]) -> Knowledge:
         """Return what is known after more episodes."""
-        taken = float(np.mean([len(episode.actions) for episode in episodes]))
+        mean_length = float(np.mean([len(episode.actions) for episode in episodes]))
         known = self._replace(**remembered(self.memory, episodes)._asdict())
         weight = LATEST_IN_SHORT if self.is_short else LATEST
-        return known.with_clock(length=(1 - weight) * self.length + weight * taken)
+        return known.with_clock(length=(1 - weight) * self.length + weight * mean_length)
 
 
 def is_short(budget: float) -> bool:
@@ -239,12 +239,12 @@ def remembered(memory: Memory, episodes: list[Trajectory]) -> Memory:
 
 def within_limits(memory: Memory) -> Memory:
     """Return a memory without its oldest episodes, where it holds too many numbers."""
-    most = MOST_NUMBERS // memory.points.shape[1]
-    if len(memory.moves) <= most:
+    max_rows = MOST_NUMBERS // memory.points.shape[1]
+    if len(memory.moves) <= max_rows:
         return memory
     ends = np.flatnonzero(memory.moves < 0)[:-1]
-    gone = ends[ends >= len(memory.moves) - most - 1]
-    first = int(gone[0] if len(gone) else ends[-1]) + 1 if len(ends) else 0
+    dropped_ends = ends[ends >= len(memory.moves) - max_rows - 1]
+    first = int(dropped_ends[0] if len(dropped_ends) else ends[-1]) + 1 if len(ends) else 0
     return Memory._make(column[first:] for column in memory)
 
 
@@ -258,33 +258,33 @@ def saved(known: Knowledge) -> dict[str, NDArray[Any]]:
 
 def read(model: Model, task: EnvTask) -> Knowledge:
     """Return what a model file holds, or raise ModelFileError where it does not fit the task."""
-    f, a, found = len(task.features), task.n_actions, dict(model.population)
-    if found.get("clock", UNPLAYED[:0]).shape == (3,):  # of a file from before steps were counted
-        found["clock"] = np.append(found["clock"], 0.0)
+    n_features, n_actions, arrays = len(task.features), task.n_actions, dict(model.population)
+    if arrays.get("clock", UNPLAYED[:0]).shape == (3,):  # of a file from before steps were counted
+        arrays["clock"] = np.append(arrays["clock"], 0.0)
 
     def size(name: str, axis: int = 0) -> int:
-        shape = found[name].shape if name in found else ()
+        shape = arrays[name].shape if name in arrays else ()
         return shape[axis] if len(shape) > axis else 0
 
-    n, rules, terms, steps = size("lengths"), size("actions", 1), size("terms", 1), size("moves")
-    networks = int(np.clip(size("nets", 1) // weights_of(f, a), 1, MOST_NETWORKS))
+    n_lists, n_rules, n_terms, n_steps = size("lengths"), size("actions", 1), size("terms", 1), size("moves")
+    n_networks = int(np.clip(size("nets", 1) // weights_of(n_features, n_actions), 1, MOST_NETWORKS))
     expected: ArraySpec = {
-        "points": ((steps, f), np.float32),
-        "moves": ((steps,), np.int16),
-        "rewards": ((steps,), np.float32),
-        "states": ((size("states"), f), np.float32),
-        "scale": ((2 * f + 1,), np.float64),
-        "nets": ((NET_ROWS, networks * weights_of(f, a)), np.float32),
-        "bounds": ((n, rules, f + terms, 2), np.float64),
-        "actions": ((n, rules), np.int32),
-        "lengths": ((n,), np.int64),
-        "terms": ((n, terms, f), np.float64),
-        "useful": ((size("useful"), f), np.float64),
-        "fitness": ((n, 3), np.float64),
+        "points": ((n_steps, n_features), np.float32),
+        "moves": ((n_steps,), np.int16),
+        "rewards": ((n_steps,), np.float32),
+        "states": ((size("states"), n_features), np.float32),
+        "scale": ((2 * n_features + 1,), np.float64),
+        "nets": ((NET_ROWS, n_networks * weights_of(n_features, n_actions)), np.float32),
+        "bounds": ((n_lists, n_rules, n_features + n_terms, 2), np.float64),
+        "actions": ((n_lists, n_rules), np.int32),
+        "lengths": ((n_lists,), np.int64),
+        "terms": ((n_lists, n_terms, n_features), np.float64),
+        "useful": ((size("useful"), n_features), np.float64),
+        "fitness": ((n_lists, 3), np.float64),
         "clock": ((4,), np.float64),
     }
-    check_arrays(replace(model, population=found), expected)
-    known = Knowledge(**found)
+    check_arrays(replace(model, population=arrays), expected)
+    known = Knowledge(**arrays)
     refuse(model, _wrong(known, task))
     infinite: dict[str, Any] = {name: _infinite(getattr(known, name)) for name in NOT_FINITE}
     infinite["fitness"] = np.where(np.isinf(infinite["fitness"]), np.nan, infinite["fitness"])

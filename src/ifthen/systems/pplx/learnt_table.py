@@ -87,26 +87,27 @@ def action_value(table: LearntTable, values: Floats, s: int, a: int) -> float:
     """Return what action a is worth in state s, if what follows is worth `values`, `(D,)`."""
     total = 0.0
     for k in range(table.probability.shape[2]):
-        after = table.next_state[s, a, k]
-        worth = table.reward[s, a, k] + (table.gamma * values[after] if after >= 0 else 0.0)
-        total += table.probability[s, a, k] * worth
+        successor = table.next_state[s, a, k]
+        outcome_value = table.reward[s, a, k] + (table.gamma * values[successor] if successor >= 0 else 0.0)
+        total += table.probability[s, a, k] * outcome_value
     return total
 
 
 @kernel
 def solve(table: LearntTable, values: Floats, q: Floats) -> None:
     """Write the optimal values `(D,)` and action values `(D, A)` of a table; `values` is where to begin."""
-    states, actions, _ = table.next_state.shape
+    n_states, n_actions, _ = table.next_state.shape
     for _ in range(SWEEPS):
-        change, largest = 0.0, 0.0
-        for s in range(states):
-            top = -np.inf
-            for a in range(actions):
+        largest_change, largest_value = 0.0, 0.0
+        for s in range(n_states):
+            best_q = -np.inf
+            for a in range(n_actions):
                 q[s, a] = action_value(table, values, s, a)
-                top = max(top, q[s, a])
-            change, largest = max(change, abs(top - values[s])), max(largest, abs(top))
-            values[s] = top
-        if change <= TOLERANCE * largest:
+                best_q = max(best_q, q[s, a])
+            largest_change = max(largest_change, abs(best_q - values[s]))
+            largest_value = max(largest_value, abs(best_q))
+            values[s] = best_q
+        if largest_change <= TOLERANCE * largest_value:
             break
 
 
@@ -129,16 +130,16 @@ def collect(
     """
     steps = 0
     for e in range(episodes):
-        own = fold(key, e)
-        s = starts[below(own, 0, len(starts))]
+        episode_key = fold(key, e)
+        s = starts[below(episode_key, 0, len(starts))]
         t = 0
         while s >= 0 and t < t_max:
-            curious = t == 0 or uniform(own, 2 * t + 1) < explore
-            a = least_tried(counts, s) if curious else greedy(q, s)
-            k, left = 0, uniform(own, 2 * t + 2) - probability[0]
-            while left >= 0.0 and k + 1 < len(probability):
+            explores = t == 0 or uniform(episode_key, 2 * t + 1) < explore
+            a = least_tried(counts, s) if explores else greedy(q, s)
+            k, remaining = 0, uniform(episode_key, 2 * t + 2) - probability[0]
+            while remaining >= 0.0 and k + 1 < len(probability):
                 k += 1
-                left -= probability[k]
+                remaining -= probability[k]
             counts[s, a, k] += 1
             s = next_state[s, a, k]
             t += 1
@@ -159,11 +160,11 @@ def greedy(q: Floats, s: int) -> int:
 @kernel
 def least_tried(counts: Ints, s: int) -> int:
     """Return the action that was tried least in a state; the first of several."""
-    least, first = 0, -1
+    fewest_times, best_action = 0, -1
     for a in range(counts.shape[1]):
         times = 0
         for k in range(counts.shape[2]):
             times += counts[s, a, k]
-        if first < 0 or times < least:
-            least, first = times, a
-    return first
+        if best_action < 0 or times < fewest_times:
+            fewest_times, best_action = times, a
+    return best_action

@@ -22,7 +22,7 @@ PRECISION = 1e-11
 """Sweeps stop once values change by less than this share."""
 
 
-class Valued(NamedTuple):
+class PolicyValue(NamedTuple):
     """A policy with its value."""
 
     chosen: NDArray[np.uint64]
@@ -37,7 +37,7 @@ class Valued(NamedTuple):
     """`(D,)`: how often each state is visited from the starts, discounted."""
 
 
-class Change(NamedTuple):
+class PolicyChange(NamedTuple):
     """Another policy beside the present one, and what its value takes."""
 
     chosen: NDArray[np.uint64]
@@ -59,42 +59,42 @@ class Change(NamedTuple):
 
 
 @kernel
-def new_valued(table: LearntTable, words: int) -> Valued:
+def new_policy_value(table: LearntTable, n_words: int) -> PolicyValue:
     """Return memory for a policy."""
-    states, actions, _ = table.next_state.shape
-    return Valued(
-        np.zeros((actions, words), np.uint64),
-        np.zeros(states, np.int64),
-        np.zeros((states, states)),
-        np.zeros(states),
-        np.zeros(states),
+    n_states, n_actions, _ = table.next_state.shape
+    return PolicyValue(
+        np.zeros((n_actions, n_words), np.uint64),
+        np.zeros(n_states, np.int64),
+        np.zeros((n_states, n_states)),
+        np.zeros(n_states),
+        np.zeros(n_states),
     )
 
 
 @kernel
-def new_change(table: LearntTable, words: int) -> Change:
+def new_policy_change(table: LearntTable, n_words: int) -> PolicyChange:
     """Return memory for a change."""
-    states, actions, _ = table.next_state.shape
-    return Change(
-        np.zeros((actions, words), np.uint64),
-        np.zeros(states, np.int64),
-        np.zeros(states, np.int64),
-        np.zeros(states, np.int64),
-        np.zeros(states),
-        np.zeros((states, states)),
-        np.zeros((states, 1)),
-        np.zeros((states, states)),
+    n_states, n_actions, _ = table.next_state.shape
+    return PolicyChange(
+        np.zeros((n_actions, n_words), np.uint64),
+        np.zeros(n_states, np.int64),
+        np.zeros(n_states, np.int64),
+        np.zeros(n_states, np.int64),
+        np.zeros(n_states),
+        np.zeros((n_states, n_states)),
+        np.zeros((n_states, 1)),
+        np.zeros((n_states, n_states)),
     )
 
 
 @kernel
-def read_policy(rules: Rules, own: Valued) -> None:
+def read_policy(rules: Rules, current: PolicyValue) -> None:
     """Write what a list does in every state."""
-    decide(rules, own.chosen)
-    for s in range(len(own.policy)):
-        for a in range(len(own.chosen)):
-            if (own.chosen[a, s // WORD] >> np.uint64(s % WORD)) & ONE:
-                own.policy[s] = a
+    decide(rules, current.chosen)
+    for s in range(len(current.policy)):
+        for a in range(len(current.chosen)):
+            if (current.chosen[a, s // WORD] >> np.uint64(s % WORD)) & ONE:
+                current.policy[s] = a
 
 
 @kernel
@@ -104,42 +104,42 @@ def transitions(table: LearntTable, policy: Ints) -> Floats:
     for s in range(len(policy)):
         rows[s, s] += 1.0
         for k in range(table.probability.shape[2]):
-            after = table.next_state[s, policy[s], k]
-            if after >= 0:
-                rows[s, after] -= table.gamma * table.probability[s, policy[s], k]
+            successor = table.next_state[s, policy[s], k]
+            if successor >= 0:
+                rows[s, successor] -= table.gamma * table.probability[s, policy[s], k]
     return rows
 
 
 @kernel
-def value(table: LearntTable, rules: Rules, own: Valued) -> float:
+def value(table: LearntTable, rules: Rules, current: PolicyValue) -> float:
     """Work out policy, inverse, values and occupancy of a list; return the mean value of the starts."""
-    states = len(own.policy)
-    read_policy(rules, own)
-    own.inverse[:] = 0.0
-    for s in range(states):
-        own.inverse[s, s] = 1.0
-    eliminate(transitions(table, own.policy), own.inverse, states, states)
-    own.occupancy[:], own.values[:] = 0.0, 0.0
+    n_states = len(current.policy)
+    read_policy(rules, current)
+    current.inverse[:] = 0.0
+    for s in range(n_states):
+        current.inverse[s, s] = 1.0
+    eliminate(transitions(table, current.policy), current.inverse, n_states, n_states)
+    current.occupancy[:], current.values[:] = 0.0, 0.0
     total = 0.0
-    for s in range(states):
-        for j in range(states):
-            own.values[s] += own.inverse[s, j] * table.mean_reward[j, own.policy[j]]
-            own.occupancy[j] += table.starts[s] * own.inverse[s, j]
-        total += table.starts[s] * own.values[s]
+    for s in range(n_states):
+        for j in range(n_states):
+            current.values[s] += current.inverse[s, j] * table.mean_reward[j, current.policy[j]]
+            current.occupancy[j] += table.starts[s] * current.inverse[s, j]
+        total += table.starts[s] * current.values[s]
     return total
 
 
 @kernel
 def list_value(table: LearntTable, rules: Rules) -> float:
     """Return the mean value of the starts under a list."""
-    own = new_valued(table, rules.masks.shape[1])
-    read_policy(rules, own)
-    values = np.zeros((len(own.policy), 1))
-    for s in range(len(own.policy)):
-        values[s, 0] = table.mean_reward[s, own.policy[s]]
-    eliminate(transitions(table, own.policy), values, len(own.policy), 1)
+    current = new_policy_value(table, rules.masks.shape[1])
+    read_policy(rules, current)
+    values = np.zeros((len(current.policy), 1))
+    for s in range(len(current.policy)):
+        values[s, 0] = table.mean_reward[s, current.policy[s]]
+    eliminate(transitions(table, current.policy), values, len(current.policy), 1)
     total = 0.0
-    for s in range(len(own.policy)):
+    for s in range(len(current.policy)):
         total += table.starts[s] * values[s, 0]
     return total
 
@@ -175,94 +175,98 @@ def eliminate(matrix: Floats, right: Floats, size: int, columns: int) -> None:
 
 
 @kernel
-def row_change(table: LearntTable, s: int, before: int, after: int, vectors: Floats, column: int) -> float:
+def row_change(
+    table: LearntTable, s: int, old_action: int, new_action: int, vectors: Floats, column: int
+) -> float:
     """Return the change of row s of I − γP, from one action to another, times a column of `(D, …)`."""
     total = 0.0
     for k in range(table.probability.shape[2]):
-        j = table.next_state[s, after, k]
-        if j >= 0:
-            total -= table.probability[s, after, k] * vectors[j, column]
-        j = table.next_state[s, before, k]
-        if j >= 0:
-            total += table.probability[s, before, k] * vectors[j, column]
+        successor = table.next_state[s, new_action, k]
+        if successor >= 0:
+            total -= table.probability[s, new_action, k] * vectors[successor, column]
+        successor = table.next_state[s, old_action, k]
+        if successor >= 0:
+            total += table.probability[s, old_action, k] * vectors[successor, column]
     return table.gamma * total
 
 
 @kernel
-def changed_states(own: Valued, other: Change) -> int:
-    """Write the states in which `other` acts otherwise, and its actions there; return their number k."""
+def changed_states(current: PolicyValue, change: PolicyChange) -> int:
+    """Write the states in which `change` acts otherwise, and its actions there; return their number k."""
     k = 0
-    for a in range(len(own.chosen)):
-        for w in range(own.chosen.shape[1]):
-            left = other.chosen[a, w] & ~own.chosen[a, w]
-            while left != ZERO:
-                other.states[k], other.actions[k] = WORD * w + lowest_bit(left), a
-                left &= left - ONE
+    for a in range(len(current.chosen)):
+        for w in range(current.chosen.shape[1]):
+            gained = change.chosen[a, w] & ~current.chosen[a, w]
+            while gained != ZERO:
+                change.states[k], change.actions[k] = WORD * w + lowest_bit(gained), a
+                gained &= gained - ONE
                 k += 1
     return k
 
 
 @kernel
-def value_of_change(table: LearntTable, own: Valued, other: Change, k: int) -> float:
-    """Return the mean value of the starts under `other`, which acts otherwise in k states."""
-    for s in range(len(own.policy)):
-        other.values[s] = own.values[s]
+def value_of_change(table: LearntTable, current: PolicyValue, change: PolicyChange, k: int) -> float:
+    """Return the mean value of the starts under `change`, which acts otherwise in k states."""
+    for s in range(len(current.policy)):
+        change.values[s] = current.values[s]
     total = 0.0
     for i in range(k):
-        s = other.states[i]
-        more = table.mean_reward[s, other.actions[i]] - table.mean_reward[s, own.policy[s]]
-        if more != 0.0:
-            for j in range(len(own.policy)):
-                other.values[j] += own.inverse[j, s] * more
-    for s in range(len(own.policy)):
-        total += table.starts[s] * other.values[s]
-    values = other.values.reshape((-1, 1))
+        s = change.states[i]
+        reward_gain = table.mean_reward[s, change.actions[i]] - table.mean_reward[s, current.policy[s]]
+        if reward_gain != 0.0:
+            for j in range(len(current.policy)):
+                change.values[j] += current.inverse[j, s] * reward_gain
+    for s in range(len(current.policy)):
+        total += table.starts[s] * change.values[s]
+    values = change.values.reshape((-1, 1))
     for i in range(k):
-        s = other.states[i]
-        before, after = own.policy[s], other.actions[i]
-        other.solution[i, 0] = row_change(table, s, before, after, values, 0)
+        s = change.states[i]
+        old_action, new_action = current.policy[s], change.actions[i]
+        change.solution[i, 0] = row_change(table, s, old_action, new_action, values, 0)
         for j in range(k):
-            other.matrix[i, j] = row_change(table, s, before, after, own.inverse, other.states[j])
-        other.matrix[i, i] += 1.0
-    eliminate(other.matrix, other.solution, k, 1)
+            change.matrix[i, j] = row_change(
+                table, s, old_action, new_action, current.inverse, change.states[j]
+            )
+        change.matrix[i, i] += 1.0
+    eliminate(change.matrix, change.solution, k, 1)
     for i in range(k):
-        total -= own.occupancy[other.states[i]] * other.solution[i, 0]
+        total -= current.occupancy[change.states[i]] * change.solution[i, 0]
     return total
 
 
 @kernel
-def take_change(table: LearntTable, own: Valued, other: Change, k: int) -> None:
-    """Make `other`, just valued by `value_of_change`, the present policy."""
-    states = len(own.policy)
+def take_change(table: LearntTable, current: PolicyValue, change: PolicyChange, k: int) -> None:
+    """Make `change`, just valued by `value_of_change`, the present policy."""
+    n_states = len(current.policy)
     for i in range(k):
-        s = other.states[i]
-        for j in range(states):
-            other.rows[i, j] = row_change(table, s, own.policy[s], other.actions[i], own.inverse, j)
+        s = change.states[i]
+        for j in range(n_states):
+            change.rows[i, j] = row_change(table, s, current.policy[s], change.actions[i], current.inverse, j)
         for j in range(k):
-            other.matrix[i, j] = other.rows[i, other.states[j]]
-        other.matrix[i, i] += 1.0
-    eliminate(other.matrix, other.rows, k, states)
-    for s in range(states):
-        own.values[s] = other.values[s]
+            change.matrix[i, j] = change.rows[i, change.states[j]]
+        change.matrix[i, i] += 1.0
+    eliminate(change.matrix, change.rows, k, n_states)
+    for s in range(n_states):
+        current.values[s] = change.values[s]
         for i in range(k):
-            own.values[s] -= own.inverse[s, other.states[i]] * other.solution[i, 0]
+            current.values[s] -= current.inverse[s, change.states[i]] * change.solution[i, 0]
     for i in range(k):
-        other.solution[i, 0] = own.occupancy[other.states[i]]
+        change.solution[i, 0] = current.occupancy[change.states[i]]
     for i in range(k):
-        for j in range(states):
-            own.occupancy[j] -= other.solution[i, 0] * other.rows[i, j]
-    for s in range(states):
+        for j in range(n_states):
+            current.occupancy[j] -= change.solution[i, 0] * change.rows[i, j]
+    for s in range(n_states):
         for i in range(k):
-            other.values[i] = own.inverse[s, other.states[i]]
+            change.values[i] = current.inverse[s, change.states[i]]
         for i in range(k):
-            if other.values[i] != 0.0:
-                for j in range(states):
-                    own.inverse[s, j] -= other.values[i] * other.rows[i, j]
-    for a in range(len(own.chosen)):
-        for w in range(own.chosen.shape[1]):
-            own.chosen[a, w] = other.chosen[a, w]
+            if change.values[i] != 0.0:
+                for j in range(n_states):
+                    current.inverse[s, j] -= change.values[i] * change.rows[i, j]
+    for a in range(len(current.chosen)):
+        for w in range(current.chosen.shape[1]):
+            current.chosen[a, w] = change.chosen[a, w]
     for i in range(k):
-        own.policy[other.states[i]] = other.actions[i]
+        current.policy[change.states[i]] = change.actions[i]
 
 
 @kernel
@@ -274,64 +278,65 @@ def sweeps_for(table: LearntTable) -> int:
 @kernel
 def pays_to_sweep(table: LearntTable, k: int) -> bool:
     """Return whether sweeps over all states take less than a system of k equations."""
-    states, _, outcomes = table.next_state.shape
-    return bool(k * k * k / 3.0 > float(sweeps_for(table)) * states * outcomes)
+    n_states, _, n_outcomes = table.next_state.shape
+    return bool(k * k * k / 3.0 > float(sweeps_for(table)) * n_states * n_outcomes)
 
 
 @kernel
-def swept_value(table: LearntTable, own: Valued, other: Change, k: int) -> float:
+def swept_value(table: LearntTable, current: PolicyValue, change: PolicyChange, k: int) -> float:
     """Return what `value_of_change` does, by sweeps that begin with the present values."""
     largest = 0.0
-    for s in range(len(own.policy)):
-        other.values[s], other.policy[s] = own.values[s], own.policy[s]
-        largest = max(largest, abs(own.values[s]))
+    for s in range(len(current.policy)):
+        change.values[s], change.policy[s] = current.values[s], current.policy[s]
+        largest = max(largest, abs(current.values[s]))
     for i in range(k):
-        other.policy[other.states[i]] = other.actions[i]
-    enough = PRECISION * (1.0 - table.gamma) * largest
+        change.policy[change.states[i]] = change.actions[i]
+    tolerance = PRECISION * (1.0 - table.gamma) * largest
     for _ in range(sweeps_for(table)):
-        change = 0.0
-        for s in range(len(own.policy)):
-            new = action_value(table, other.values, s, other.policy[s])
-            change = max(change, abs(new - other.values[s]))
-            other.values[s] = new
-        if change <= enough:
+        largest_change = 0.0
+        for s in range(len(current.policy)):
+            new_value = action_value(table, change.values, s, change.policy[s])
+            largest_change = max(largest_change, abs(new_value - change.values[s]))
+            change.values[s] = new_value
+        if largest_change <= tolerance:
             break
     total = 0.0
-    for s in range(len(own.policy)):
-        total += table.starts[s] * other.values[s]
+    for s in range(len(current.policy)):
+        total += table.starts[s] * change.values[s]
     return total
 
 
 @kernel
-def changed_value(table: LearntTable, own: Valued, other: Change, k: int) -> float:
-    """Return the mean value of the starts under `other`, by the way that takes less."""
+def changed_value(table: LearntTable, current: PolicyValue, change: PolicyChange, k: int) -> float:
+    """Return the mean value of the starts under `change`, by the way that takes less."""
     if pays_to_sweep(table, k):
-        return swept_value(table, own, other, k)
-    return value_of_change(table, own, other, k)
+        return swept_value(table, current, change, k)
+    return value_of_change(table, current, change, k)
 
 
 @kernel
 def taken_value(
-    table: LearntTable, rules: Rules, own: Valued, other: Change, k: int, precision: float
+    table: LearntTable, rules: Rules, current: PolicyValue, change: PolicyChange, k: int, precision: float
 ) -> float:
-    """Make `other`, which is what a list does and was just valued, the present policy; return its value.
+    """Make `change`, which is what a list does and was just valued, the present policy; return its value.
 
     All is worked out anew where that takes less, and where rounding has added up to more than `precision`.
     """
     if not pays_to_sweep(table, k):
-        take_change(table, own, other, k)
-        if error(table, own) <= precision:
+        take_change(table, current, change, k)
+        if error(table, current) <= precision:
             total = 0.0
-            for s in range(len(own.policy)):
-                total += table.starts[s] * own.values[s]
+            for s in range(len(current.policy)):
+                total += table.starts[s] * current.values[s]
             return total
-    return value(table, rules, own)
+    return value(table, rules, current)
 
 
 @kernel
-def error(table: LearntTable, own: Valued) -> float:
+def error(table: LearntTable, current: PolicyValue) -> float:
     """Return by how much the values fail Bellman's equation, at most: what rounding has added up to."""
-    worst = 0.0
-    for s in range(len(own.policy)):
-        worst = max(worst, abs(action_value(table, own.values, s, own.policy[s]) - own.values[s]))
-    return worst
+    worst_error = 0.0
+    for s in range(len(current.policy)):
+        backed_up = action_value(table, current.values, s, current.policy[s])
+        worst_error = max(worst_error, abs(backed_up - current.values[s]))
+    return worst_error

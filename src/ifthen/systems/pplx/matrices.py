@@ -63,14 +63,14 @@ def rotate(matrix: Floats, vectors: Floats, p: int, q: int) -> None:
     c = 1.0 / math.sqrt(t * t + 1.0)
     s = t * c
     for i in range(len(matrix)):
-        one, other = matrix[i, p], matrix[i, q]
-        matrix[i, p], matrix[i, q] = c * one - s * other, s * one + c * other
+        at_p, at_q = matrix[i, p], matrix[i, q]
+        matrix[i, p], matrix[i, q] = c * at_p - s * at_q, s * at_p + c * at_q
     for i in range(len(matrix)):
-        one, other = matrix[p, i], matrix[q, i]
-        matrix[p, i], matrix[q, i] = c * one - s * other, s * one + c * other
+        at_p, at_q = matrix[p, i], matrix[q, i]
+        matrix[p, i], matrix[q, i] = c * at_p - s * at_q, s * at_p + c * at_q
     for i in range(len(matrix)):
-        one, other = vectors[i, p], vectors[i, q]
-        vectors[i, p], vectors[i, q] = c * one - s * other, s * one + c * other
+        at_p, at_q = vectors[i, p], vectors[i, q]
+        vectors[i, p], vectors[i, q] = c * at_p - s * at_q, s * at_p + c * at_q
 
 
 @kernel

@@ -8,7 +8,7 @@ import numpy as np
 
 from ifthen.rules.arrays import Floats
 from ifthen.systems.pplx.bench import Bench, fitness_of, pooled, unplayed
-from ifthen.systems.pplx.cma_es import drawn, new_cma, numbers_of, read, updated, written
+from ifthen.systems.pplx.cma_es import drawn, new_cma, numbers_of, read_numbers, updated, with_numbers
 from ifthen.systems.pplx.drafts import Draft, tidy, without_rule, without_test
 from ifthen.systems.pplx.fit import polished, regret
 from ifthen.systems.pplx.knowledge import Knowledge
@@ -78,23 +78,23 @@ def shorten(bench: Bench, known: Knowledge, first: bool) -> Knowledge:
         known: what is known; the list at hand is its first one.
         first: whether to begin with another one.
     """
-    current, passed = known.drafts[0], list[Draft]()
+    current, shortened_drafts = known.drafts[0], list[Draft]()
     if first or len(current.actions) <= SHORTEST:
         current = one_of_the_best(bench, known)
     while bench.left > RESERVED * bench.quota and len(current.actions) > SHORTEST:
-        current, loses, points = shortened(bench, known, current)
+        current, loss, points = shortened(bench, known, current)
         known = bench.seen(known, bench.some(points, FROM_A_LIST))
-        passed.append(current)
-        if loses > LOST * known.gain:
+        shortened_drafts.append(current)
+        if loss > LOST * known.gain:
             current = one_of_the_best(bench, known)
             break
-    return bench.tried(known, passed).put_first(current)
+    return bench.tried(known, shortened_drafts).put_first(current)
 
 
 def one_of_the_best(bench: Bench, known: Knowledge) -> Draft:
     """Return the best list, or now and then one that is nearly as good."""
-    order = [i for i in np.argsort(-known.scores, kind="stable") if known.scores[i] >= known.near]
-    return known.drafts[int(order[bench.draws.integers(min(len(order), BEST))])]
+    good = [i for i in np.argsort(-known.scores, kind="stable") if known.scores[i] >= known.near]
+    return known.drafts[int(good[bench.draws.integers(min(len(good), BEST))])]
 
 
 def shortened(bench: Bench, known: Knowledge, draft: Draft) -> tuple[Draft, float, Floats]:
@@ -103,44 +103,43 @@ def shortened(bench: Bench, known: Knowledge, draft: Draft) -> tuple[Draft, floa
     Values tell what may be dropped where the list itself goes, and put numbers right; playing decides. Of
     lists that lose nothing to speak of, the shortest is returned.
     """
-    k = bench.affordable(TAKES * known.budget, known.length, 3, bench.plenty * EPISODES)
-    seeds, few = bench.seeds(k), max(2, k // SCREENED)
+    n_episodes = bench.affordable(TAKES * known.budget, known.length, 3, bench.plenty * EPISODES)
+    seeds, n_screened = bench.seeds(n_episodes), max(2, n_episodes // SCREENED)
     episodes = bench.watch(draft, seeds)
     visited = bench.clipped(np.vstack([episode.points for episode in episodes]))
-    tried = candidates(bench, known, draft, bench.some(visited, POLISHED_ON))
-    returns = bench.play(tried, seeds[:few])
-    going = np.argsort(-returns.mean(axis=1), kind="stable")[:FINALISTS]
-    finalists = [tried[i] for i in going]
-    means = np.hstack([returns[going], bench.play(finalists, seeds[few:])]).mean(axis=1)
-    lost = bench.mean_return(episodes) - means
-    free = [i for i in range(len(finalists)) if lost[i] <= FREE * known.gain]
-    best = min(free, key=lambda i: finalists[i].size) if free else int(lost.argmin())
-    return finalists[best], float(lost[best]), visited
+    shorter = candidates(bench, known, draft, bench.some(visited, POLISHED_ON))
+    returns = bench.play(shorter, seeds[:n_screened])
+    finalist_rows = np.argsort(-returns.mean(axis=1), kind="stable")[:FINALISTS]
+    finalists = [shorter[i] for i in finalist_rows]
+    means = np.hstack([returns[finalist_rows], bench.play(finalists, seeds[n_screened:])]).mean(axis=1)
+    losses = bench.mean_return(episodes) - means
+    harmless = [i for i in range(len(finalists)) if losses[i] <= FREE * known.gain]
+    best = min(harmless, key=lambda i: finalists[i].size) if harmless else int(losses.argmin())
+    return finalists[best], float(losses[best]), visited
 
 
 def candidates(bench: Bench, known: Knowledge, draft: Draft, points: Floats) -> list[Draft]:
     """Return the shorter lists with the least cost at points: with one part less, and with several."""
-    costs, before, shorter, chain = bench.costs(known, points), bench.steps, draft, list[Draft]()
-    given = bench.given_terms
-    first: list[Draft] = []
+    costs, steps_before, shorter, chain = bench.costs(known, points), bench.steps, draft, list[Draft]()
+    singles: list[Draft] = []
     while len(chain) < CHAIN and len(shorter.actions) > SHORTEST:
-        polishes = (
-            polished(bench.key("shorten", before, len(chain), i), fewer, points, costs, POLISHES, given)
-            for i, fewer in enumerate(drops(shorter))
-        )
-        ordered = sorted((tidy(own) for own in polishes), key=lambda own: regret(own, points, costs))
-        first = first or ordered[1 : 1 + SINGLE]
+        fitted = []
+        for i, fewer in enumerate(drops(shorter)):
+            key = bench.key("shorten", steps_before, len(chain), i)
+            fitted.append(tidy(polished(key, fewer, points, costs, POLISHES, bench.given_terms)))
+        ordered = sorted(fitted, key=lambda candidate: regret(candidate, points, costs))
+        singles = singles or ordered[1 : 1 + SINGLE]
         shorter = ordered[0]
         chain.append(shorter)
-    readable = [bench.readable(own, known) for own in [*chain, *first]]
-    return list({own.key(): own for own in readable}.values())
+    readable = [bench.readable(candidate, known) for candidate in [*chain, *singles]]
+    return list({candidate.key(): candidate for candidate in readable}.values())
 
 
 def drops(draft: Draft) -> list[Draft]:
     """Return the lists with one rule or one test less."""
-    found = [without_rule(draft, r) for r in range(len(draft.actions) - 1)]
-    found += [without_test(draft, r, c, upper=False) for r, c in np.argwhere(np.isfinite(draft.lows))]
-    return found + [without_test(draft, r, c, upper=True) for r, c in np.argwhere(np.isfinite(draft.highs))]
+    shorter = [without_rule(draft, r) for r in range(len(draft.actions) - 1)]
+    shorter += [without_test(draft, r, c, upper=False) for r, c in np.argwhere(np.isfinite(draft.lows))]
+    return shorter + [without_test(draft, r, c, upper=True) for r, c in np.argwhere(np.isfinite(draft.highs))]
 
 
 def tune(bench: Bench, known: Knowledge, turn: int) -> Knowledge:
@@ -151,8 +150,8 @@ def tune(bench: Bench, known: Knowledge, turn: int) -> Knowledge:
         known: what is known.
         turn: the number of this turn, from 0.
     """
-    least = known.best_score - WIDE * known.gain
-    good = [i for i in known.front if known.scores[i] >= least]
+    lowest_score = known.best_score - WIDE * known.gain
+    good = [i for i in known.front if known.scores[i] >= lowest_score]
     return bench.tried(
         known, [tuned(bench, known, known.drafts[(good[0], good[-1], good[len(good) // 2])[turn % 3]])]
     )
@@ -160,24 +159,24 @@ def tune(bench: Bench, known: Knowledge, turn: int) -> Knowledge:
 
 def tuned(bench: Bench, known: Knowledge, draft: Draft) -> Draft:
     """Return a list with better thresholds and coefficients, as far as the steps go."""
-    at = numbers_of(draft, bench.spreads(known), bench.given_terms)
-    x = read(draft, at)
+    numbers = numbers_of(draft, bench.spreads(known), bench.given_terms)
+    x = read_numbers(draft, numbers)
     if not len(x):
         return draft
-    state, size = new_cma(x, SIGMA / math.sqrt(len(x))), 4 + int(3 * math.log(len(x)))
+    state, n_candidates = new_cma(x, SIGMA / math.sqrt(len(x))), 4 + int(3 * math.log(len(x)))
     episodes = bench.plenty * TUNED_ON
-    generations = int(bench.left / (size * episodes * known.length))
+    generations = int(bench.left / (n_candidates * episodes * known.length))
     if generations < FEWEST_GENERATIONS:
         return draft
-    late = []
-    for g in range(generations):
-        candidates = drawn(state, bench.draws.standard_normal((size, len(x))))
-        tried = [bench.readable(written(draft, at, each), known) for each in candidates]
-        returns = bench.play(tried, bench.seeds(episodes))
-        state = updated(state, candidates, returns.mean(axis=1))
-        if 2 * g >= generations:
-            late.append(state.mean)
-    return bench.readable(written(draft, at, np.mean(late, axis=0)), known)
+    late_means = []
+    for generation in range(generations):
+        vectors = drawn(state, bench.draws.standard_normal((n_candidates, len(x))))
+        drafts = [bench.readable(with_numbers(draft, numbers, vector), known) for vector in vectors]
+        returns = bench.play(drafts, bench.seeds(episodes))
+        state = updated(state, vectors, returns.mean(axis=1))
+        if 2 * generation >= generations:
+            late_means.append(state.mean)
+    return bench.readable(with_numbers(draft, numbers, np.mean(late_means, axis=0)), known)
 
 
 def choose(bench: Bench, known: Knowledge) -> Knowledge:
@@ -186,19 +185,19 @@ def choose(bench: Bench, known: Knowledge) -> Knowledge:
     The best of many scores flatters its list. More episodes put that right where it matters.
     """
     drafts, stage = known.drafts, bench.quota / STAGES
-    candidates = bench.affordable(stage / LEAST_EPISODES, known.length, *CANDIDATES)
+    n_candidates = bench.affordable(stage / LEAST_EPISODES, known.length, *CANDIDATES)
     good = [i for i in range(len(drafts)) if known.scores[i] >= known.near]
-    going = sorted(good, key=lambda i: (-known.scores[i], drafts[i].size))[:candidates]
+    playing = sorted(good, key=lambda i: (-known.scores[i], drafts[i].size))[:n_candidates]
     fitness = known.fitness.copy()
     for _ in range(STAGES):
-        k = bench.affordable(stage / len(going), known.length, 1, bench.plenty * MOST_EPISODES)
-        returns = bench.play([drafts[i] for i in going], bench.seeds(k))
-        fitness[going] = pooled(fitness[going], fitness_of(returns))
-        going = sorted(going, key=lambda i: -fitness[i, 0])[: max(1, len(going) // 2)]
+        n_episodes = bench.affordable(stage / len(playing), known.length, 1, bench.plenty * MOST_EPISODES)
+        returns = bench.play([drafts[i] for i in playing], bench.seeds(n_episodes))
+        fitness[playing] = pooled(fitness[playing], fitness_of(returns))
+        playing = sorted(playing, key=lambda i: -fitness[i, 0])[: max(1, len(playing) // 2)]
     return known._replace(fitness=fitness)
 
 
-def choose_by_values(bench: Bench, known: Knowledge, new: list[Draft]) -> Knowledge:
+def choose_by_values(bench: Bench, known: Knowledge, new_drafts: list[Draft]) -> Knowledge:
     """Return what is known with the lists that values speak for, scored on the same seeds.
 
     Where steps are few, the best of many lists that have played a few episodes each is mostly a lucky one. So
@@ -209,53 +208,54 @@ def choose_by_values(bench: Bench, known: Knowledge, new: list[Draft]) -> Knowle
     Args:
         bench: plays.
         known: what is known.
-        new: more lists to choose from.
+        new_drafts: more lists to choose from.
     """
     best, points = int(np.nanargmax(known.scores)), known.visited
-    known = with_unplayed(known, new)
-    costs, drafts, chosen, least = bench.costs(known, points), known.drafts, list[int](), math.inf
+    known = with_unplayed(known, new_drafts)
+    costs, drafts, chosen, least_cost = bench.costs(known, points), known.drafts, list[int](), math.inf
     for i in sorted(range(len(drafts)), key=lambda i: drafts[i].size):
         cost = regret(drafts[i], points, costs)
-        if cost < (1 - WORTH) * least:
-            chosen, least = [*chosen, i], cost
+        if cost < (1 - WORTH) * least_cost:
+            chosen, least_cost = [*chosen, i], cost
     singles = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1]
     steady = {best, max(singles, key=lambda i: known.scores[i])}
-    most = bench.affordable(bench.quota / LEAST_EPISODES, known.length, 1, MOST_CHOSEN)
+    max_longest = bench.affordable(bench.quota / LEAST_EPISODES, known.length, 1, MOST_CHOSEN)
     shorter = pared(bench, known, drafts[chosen[-1]], PARED * float(costs.mean(axis=0).min()))
     known = with_unplayed(known, [shorter])
     drafts = known.drafts
-    same = next(i for i in range(len(drafts)) if drafts[i].key() == shorter.key())
-    going = list(dict.fromkeys([same, chosen[-1], best, *steady, *reversed(chosen[-most:])]))
-    own, fitness = [drafts[i] for i in going], known.fitness.copy()
-    fitness[going] = bench.scored_alike(own, fitness[going], known.length, needed=NEEDED)
-    staying = sorted(i for i in {*going, *singles} if np.isfinite(fitness[i, 0]))
-    return known.with_drafts([drafts[i] for i in staying], fitness[staying])
+    pared_index = next(i for i in range(len(drafts)) if drafts[i].key() == shorter.key())
+    playing = list(dict.fromkeys([pared_index, chosen[-1], best, *steady, *reversed(chosen[-max_longest:])]))
+    playing_drafts, fitness = [drafts[i] for i in playing], known.fitness.copy()
+    fitness[playing] = bench.scored_alike(playing_drafts, fitness[playing], known.length, needed=NEEDED)
+    kept = sorted(i for i in {*playing, *singles} if np.isfinite(fitness[i, 0]))
+    return known.with_drafts([drafts[i] for i in kept], fitness[kept])
 
 
-def with_unplayed(known: Knowledge, new: list[Draft]) -> Knowledge:
+def with_unplayed(known: Knowledge, new_drafts: list[Draft]) -> Knowledge:
     """Return what is known with more lists behind the others, those that are not among them yet."""
     keys = {draft.key() for draft in known.drafts}
-    fresh = list({draft.key(): draft for draft in new if draft.key() not in keys}.values())
-    return known.with_drafts([*known.drafts, *fresh], [*known.fitness, *unplayed(fresh)])
+    unknown = list({draft.key(): draft for draft in new_drafts if draft.key() not in keys}.values())
+    return known.with_drafts([*known.drafts, *unknown], [*known.fitness, *unplayed(unknown)])
 
 
-def pared(bench: Bench, known: Knowledge, draft: Draft, most: float) -> Draft:
+def pared(bench: Bench, known: Knowledge, draft: Draft, max_rise: float) -> Draft:
     """Return a list without the rules and tests that matter least by the values.
 
     Args:
         bench: random numbers, and what actions cost.
         known: what is known.
         draft: the list.
-        most: by how much its mean cost where lists go may rise.
+        max_rise: by how much its mean cost where lists go may rise.
     """
     points = bench.some(known.visited, POLISHED_ON)
-    costs, turn = bench.costs(known, points), 0
-    allowed = regret(draft, points, costs) + most
+    costs, n_pared = bench.costs(known, points), 0
+    max_cost = regret(draft, points, costs) + max_rise
     while len(draft.actions) > SHORTEST:
-        fewer = min((tidy(own) for own in drops(draft)), key=lambda own: regret(own, points, costs))
-        key = bench.key("pare", turn, len(draft.actions), draft.tests)
+        tidied = [tidy(shorter) for shorter in drops(draft)]
+        fewer = min(tidied, key=lambda shorter: regret(shorter, points, costs))
+        key = bench.key("pare", n_pared, len(draft.actions), draft.tests)
         fewer = bench.readable(polished(key, fewer, points, costs, POLISHES, bench.given_terms), known)
-        if regret(fewer, points, costs) > allowed:
+        if regret(fewer, points, costs) > max_cost:
             return draft
-        draft, turn = fewer, turn + 1
+        draft, n_pared = fewer, n_pared + 1
     return draft

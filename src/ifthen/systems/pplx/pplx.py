@@ -76,18 +76,19 @@ class PPLX(System):
                 "learns the values itself. For a decision list that acts as a policy does: "
                 "ifthen.prune(policy, task, to='list'). Give a list to begin with as start=…"
             )
-        own = as_teacher(teacher, environment(self.task, "a teacher"))
-        if self.taught is not None and self.taught.values != own.has_values:
-            has, now = ("action values", "actions only")[:: 1 if self.taught.values else -1]
+        new_teacher = as_teacher(teacher, environment(self.task, "a teacher"))
+        if self.taught is not None and self.taught.values != new_teacher.has_values:
+            old_kind, new_kind = ("action values", "actions only")[:: 1 if self.taught.values else -1]
             raise ParameterError(
-                f"this {self.name} was taught by {self.taught.name}, which gives {has}, and {own.name} gives "
-                f"{now}: give the same teacher again."
+                f"this {self.name} was taught by {self.taught.name}, which gives {old_kind}, and "
+                f"{new_teacher.name} gives {new_kind}: give the same teacher again."
             )
         if self.taught is None and self.started:
             raise ParameterError(
                 f"this {self.name} has learnt without a teacher so far: begin anew with one."
             )
-        self.teacher, self.taught = own, TeacherPart(name=own.name, values=own.has_values)
+        self.teacher = new_teacher
+        self.taught = TeacherPart(name=new_teacher.name, values=new_teacher.has_values)
 
     def set_env(self, env: Any) -> None:
         """Go on in an environment that is given; a teacher stays."""
@@ -165,8 +166,8 @@ class PPLX(System):
         """
         if self.learner.is_planned(self.now.population, goal) and (self.epoch or not super().reached(goal)):
             return self.epoch >= self.learner.epochs
-        over = goal.unit != "epochs" and self.epoch >= self.learner.epochs and not self.learner.plays_on
-        return over or super().reached(goal)
+        is_over = goal.unit != "epochs" and self.epoch >= self.learner.epochs and not self.learner.plays_on
+        return is_over or super().reached(goal)
 
     def begin(self, goal: Goal) -> tuple[Population, Record]:
         """Return the initial population, with a plan of the goal's steps where the parameters say none."""
@@ -187,23 +188,23 @@ class PPLX(System):
 
     def front_of(self, population: Population) -> Front:
         """Return the best list of each length in a population, with rules that keep its requirements."""
-        found = self.learner.front(population)
+        front = self.learner.front(population)
         if not self.require:
-            return found
+            return front
         shortest = [
             point
             for point in self.learner.constants(population)
             if self.shields.put_on(cast(DecisionList, point.ruleset)) == point.ruleset
         ]
-        return Front.of([*self.kept_points(found, population), *shortest], found.scored)
+        return Front.of([*self.kept_points(front, population), *shortest], front.scored)
 
     def kept_points(self, front: Front, population: Population) -> list[Point]:
         """Return the lists of a front with rules that keep its requirements, and with their scores."""
         points = []
         for point in front.points:
-            kept = self.shields.put_on(cast(DecisionList, point.ruleset))
-            same = kept == point.ruleset
-            points.append(point if same else self.learner.scored_again(point, kept, population))
+            shielded = self.shields.put_on(cast(DecisionList, point.ruleset))
+            is_unchanged = shielded == point.ruleset
+            points.append(point if is_unchanged else self.learner.scored_again(point, shielded, population))
         return points
 
     @property
@@ -215,7 +216,9 @@ class PPLX(System):
         """Return the list that the parameters choose; the shortest where none is as short as they ask."""
         p = self.parameters
         if p.rules is None and p.tests is None:
-            return front.knee(self._kind.knee, within_error=True) if p.knee is None else front.knee(p.knee)
+            if p.knee is not None:
+                return front.knee(p.knee)
+            return front.knee(self._kind.knee, within_error=True, easy=self._kind.easy)
         try:
             return front.at(p.rules, p.tests)
         except ParameterError:

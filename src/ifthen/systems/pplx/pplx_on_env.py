@@ -34,7 +34,7 @@ from ifthen.systems.model_file import Model, check_history
 from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx import knowledge
 from ifthen.systems.pplx.bench import LEARNT_ON, Bench, fitness_of, unplayed
-from ifthen.systems.pplx.count_learning import believed, counted_epoch, counts_of
+from ifthen.systems.pplx.count_learning import counted_epoch, model_for_epoch, model_of
 from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, distil, grown
 from ifthen.systems.pplx.env_plan import (
     CHEAP_PLAN,
@@ -92,6 +92,7 @@ class OnEnvironment(Learner):
 
     plays_on = True
     knee, takes_teachers = 0.0025, True
+    easy = 10
 
     def __init__(self, system: PPLX) -> None:
         super().__init__(system)
@@ -141,7 +142,7 @@ class OnEnvironment(Learner):
         return terms_in(self.parameters.given_terms, self.task.features)
 
     @property
-    def given(self) -> list[lists.Draft]:
+    def start_drafts(self) -> list[lists.Draft]:
         """The list to start from, if there is one."""
         start = self.system.start
         return [] if start is None else [lists.draft_from(start)]
@@ -150,10 +151,10 @@ class OnEnvironment(Learner):
     def plan(self) -> Plan:
         """The epochs. A teacher replaces the first phase, or two if it has values."""
         taught = self.system.taught
-        saved = set() if taught is None else {SCRATCH, VALUES} if taught.values else {SCRATCH}
-        saved |= {SEARCH} if self.parameters.imitate else set()
-        own = {phase: epochs for phase, epochs in EPOCHS.items() if phase not in saved}
-        return Plan(own, self.is_cheap, taught is not None)
+        left_out = set() if taught is None else {SCRATCH, VALUES} if taught.values else {SCRATCH}
+        left_out |= {SEARCH} if self.parameters.imitate else set()
+        kept_epochs = {phase: epochs for phase, epochs in EPOCHS.items() if phase not in left_out}
+        return Plan(kept_epochs, self.is_cheap, taught is not None)
 
     @property
     def epochs(self) -> int:
@@ -184,68 +185,69 @@ class OnEnvironment(Learner):
         Where steps are cheap, they take little of the time.
         """
         known: Knowledge = self.system.now.population
-        whole = goal.unit == "epochs" and goal.target == self.epochs
-        return Goal("steps", int(known.budget)) if whole and known.is_short and not self.is_cheap else goal
+        to_the_end = goal.unit == "epochs" and goal.target == self.epochs
+        if to_the_end and known.is_short and not self.is_cheap:
+            return Goal("steps", int(known.budget))
+        return goal
 
     def bench(self, epoch: int, quota: float, plenty: int = 1) -> Bench:
         """Return what an epoch works with."""
-        given = coefficients((*self.task.features, *self.given_terms))
-        own = plenty, given, self.system.teacher, self.parameters.imitate
-        return Bench(self.simulator, self.system.seed, epoch, quota, *own)
+        given_terms = coefficients((*self.task.features, *self.given_terms))
+        teacher, imitates = self.system.teacher, self.parameters.imitate
+        return Bench(self.simulator, self.system.seed, epoch, quota, plenty, given_terms, teacher, imitates)
 
     def begin(self, goal: Goal) -> tuple[Knowledge, Record]:
         """Play a few episodes with random actions."""
-        bench, f, a = self.bench(0, 0.0), len(self.task.features), self.task.n_actions
+        bench, n_features, n_actions = self.bench(0, 0.0), len(self.task.features), self.task.n_actions
         episodes = list[Trajectory]()
         while len(episodes) < PROBES or (bench.steps < PROBE_STEPS and bench.episodes < MOST_PROBES):
             episodes += bench.explore(None, 1.0, bench.seeds(PROBES), bench.key("probe", bench.episodes))
         plan = self.planned(bench, bench.steps / bench.episodes, goal)
-        memory = remembered(
-            Memory(np.zeros((0, f), np.float32), np.zeros(0, np.int16), np.zeros(0, np.float32)), episodes
-        )
+        points = np.zeros((0, n_features), np.float32)
+        memory = remembered(Memory(points, np.zeros(0, np.int16), np.zeros(0, np.float32)), episodes)
         nets = self.first_networks(bench, self.networks(plan))
-        first = [*(single(action, f) for action in range(a)), *self.given]
+        first_drafts = [*(single(action, n_features) for action in range(n_actions)), *self.start_drafts]
         known = Knowledge(
             *memory,
             states=bench.clipped(memory.points[memory.moves >= 0]).astype(np.float32),
-            scale=np.concatenate([np.zeros(f), np.ones(f + 1)]),
+            scale=np.concatenate([np.zeros(n_features), np.ones(n_features + 1)]),
             nets=nets,
-            **lists.pack(first),
-            useful=np.zeros((0, f)),
-            fitness=np.array(unplayed(first)),
+            **lists.pack(first_drafts),
+            useful=np.zeros((0, n_features)),
+            fitness=np.array(unplayed(first_drafts)),
             clock=np.array([plan, np.mean([len(e.actions) for e in episodes]), -np.inf, 0.0]),
         )
-        bench.keeps = self.keeps(known)
-        known = self.with_kept(bench, bench.scored(known))
+        bench.keeps_episodes = self.keeps_episodes(known)
+        known = self.with_kept_episodes(bench, bench.scored(known))
         return known, self.row(known, None, bench, None)
 
-    def keeps(self, known: Knowledge) -> bool:
+    def keeps_episodes(self, known: Knowledge) -> bool:
         """Return whether the steps of scored lists are learnt from, too: in short plans every step counts."""
         return known.is_short and self.system.taught is None and len(known.moves) > 0
 
     @staticmethod
-    def with_kept(bench: Bench, known: Knowledge) -> Knowledge:
+    def with_kept_episodes(bench: Bench, known: Knowledge) -> Knowledge:
         """Return what is known with the steps of lists that were scored.
 
         They are left out where counts may take the network's place: all lists are scored on the same seeds,
         so that the same luck would count over and over again.
         """
-        if not bench.kept or not len(known.moves) or believed(bench, known) is not None:
+        if not bench.kept_episodes or not len(known.moves) or model_of(bench, known) is not None:
             return known
-        return known._replace(**remembered(known.memory, bench.kept)._asdict())
+        return known._replace(**remembered(known.memory, bench.kept_episodes)._asdict())
 
     def networks(self, budget: float) -> int:
         """Return how many networks learn; a teacher's values take one."""
         return networks_for(budget) if self.system.taught is None else 1
 
-    def first_networks(self, bench: Bench, networks: int) -> NDArray[np.float32]:
+    def first_networks(self, bench: Bench, n_networks: int) -> NDArray[np.float32]:
         """Return networks with random weights, as `Knowledge.nets`."""
-        f, a = len(self.task.features), self.task.n_actions
-        size = weights_of(f, a)
-        nets = np.zeros((NET_ROWS, networks * size), np.float32)
-        for m in range(networks):
+        n_features, n_actions = len(self.task.features), self.task.n_actions
+        size = weights_of(n_features, n_actions)
+        nets = np.zeros((NET_ROWS, n_networks * size), np.float32)
+        for m in range(n_networks):
             key = bench.key("network", m) if m else bench.key("network")
-            fill_network(key, f, a, nets[0, m * size : (m + 1) * size])
+            fill_network(key, n_features, n_actions, nets[0, m * size : (m + 1) * size])
         nets[1] = nets[-1] = nets[0]
         return nets
 
@@ -273,48 +275,49 @@ class OnEnvironment(Learner):
         if epoch == 1 and goal.unit == "steps" and self.parameters.steps is None:
             known = known.with_clock(budget=goal.target)
             known = known._replace(nets=self.first_networks(self.bench(0, 0.0), self.networks(goal.target)))
-        phase, place = self.plan.phase(epoch)
+        phase, phase_epoch = self.plan.phase(epoch)
         rounds = self.plan.rounds(known.budget)
-        turn = place % len(rounds) if phase == SEARCH else 0
-        does = rounds[turn] if phase == SEARCH else DISTILLING
+        turn = phase_epoch % len(rounds) if phase == SEARCH else 0
+        activity = rounds[turn] if phase == SEARCH else DISTILLING
         bench = self.bench(epoch, self.plan.allowed(epoch, known.budget, int(before["steps"])), known.plenty)
         if phase == SEARCH and DISTILLING not in rounds[turn:] and not known.by_counts:
-            known = known.forgetting()
-        bench.keeps = self.keeps(known)
+            known = known.without_memory()
+        bench.keeps_episodes = self.keeps_episodes(known)
         if bench.quota == 0 and not known.by_counts:
             return known, self.row(known, before, bench, None)
         if epoch == 1 and known.plenty > 1:  # short episodes: the first lists have played too few of them
             known = bench.scored(known._replace(fitness=np.full_like(known.fitness, np.nan)))
-        known, own = counts_of(bench, known, phase, place)
-        if own is not None:
-            bench.quota = max(bench.quota, known.budget - before["steps"] if does == CHOOSING else 0.0)
-            known, error = counted_epoch(bench, known, own, self.parameters, phase, place, does)
+        known, model = model_for_epoch(bench, known, phase, phase_epoch)
+        if model is not None:
+            bench.quota = max(bench.quota, known.budget - before["steps"] if activity == CHOOSING else 0.0)
+            known, error = counted_epoch(bench, known, model, self.parameters, phase, phase_epoch, activity)
         elif phase == SEARCH and known.by_counts:  # the plan is over, and nothing is counted any more
             known = choose(bench, known)
         elif phase == SCRATCH:
-            known = bench.tried(evolve(bench, known, last=place == EPOCHS[SCRATCH] - 1), self.given)
+            known = evolve(bench, known, last=phase_epoch == EPOCHS[SCRATCH] - 1)
+            known = bench.tried(known, self.start_drafts)
         elif phase == VALUES:
-            known, error = learn_values(bench, known, place, EPOCHS[VALUES])
-        elif phase == DISTIL and place == 0 and self.system.teacher is None and known.learnt_nothing:
+            known, error = learn_values(bench, known, phase_epoch, EPOCHS[VALUES])
+        elif phase == DISTIL and phase_epoch == 0 and self.system.teacher is None and known.learnt_nothing:
             known = self.instead_of_distilling(bench, known)
-        elif does == DISTILLING:
-            begins = phase == DISTIL and place == 0
-            known = distil(bench, known, first=begins, terms=self.parameters.terms)
-        elif does == TUNING:
+        elif activity == DISTILLING:
+            is_first = phase == DISTIL and phase_epoch == 0
+            known = distil(bench, known, first=is_first, terms=self.parameters.terms)
+        elif activity == TUNING:
             known = tune(bench, known, rounds[:turn].count(TUNING))
-        elif does == CHOOSING:
+        elif activity == CHOOSING:
             known = self.last_choice(bench, known)
         else:
             known = shorten(bench, known, first=turn == 0 or rounds[turn - 1] != SHORTENING)
-        known = self.with_kept(bench, known)
+        known = self.with_kept_episodes(bench, known)
         return known, self.row(known, before, bench, error)
 
     def last_choice(self, bench: Bench, known: Knowledge) -> Knowledge:
         """Score the lists that may be handed out: the good ones, or in a short plan those of the values."""
         if not known.is_short or bench.teacher is not None:
             return choose(bench, known)
-        new = grown(bench, known, self.parameters.terms, SHORT_SIZES + SIZES)
-        return choose_by_values(bench, known, new)
+        new_drafts = grown(bench, known, self.parameters.terms, SHORT_SIZES + SIZES)
+        return choose_by_values(bench, known, new_drafts)
 
     def instead_of_distilling(self, bench: Bench, known: Knowledge) -> Knowledge:
         """Seek lists at random with the steps of the whole phase: there are no values to imitate.
@@ -322,7 +325,7 @@ class OnEnvironment(Learner):
         This happens where rewards mislead: every way to the goal costs something that doing nothing saves.
         """
         bench.quota *= EPOCHS[DISTIL]
-        return bench.tried(evolve(bench, known, last=True), self.given)
+        return bench.tried(evolve(bench, known, last=True), self.start_drafts)
 
     def row(self, known: Knowledge, before: Record | None, bench: Bench, error: float | None) -> Record:
         """Return the history's row of an epoch."""
@@ -347,20 +350,21 @@ class OnEnvironment(Learner):
 
     def measures(self, chosen: Point, known: Knowledge, bench: Bench) -> dict[str, float]:
         """Return the performance on training and on validation seeds. Its steps do not count as learning."""
-        task, own = self.task, chosen.ruleset
+        task, ruleset = self.task, chosen.ruleset
         k = bench.affordable(MEASURING_TAKES * known.budget, known.length, 3, bench.plenty * MEASURED_ON)
-        key = repr((own.bounds.tolist(), own.actions.tolist(), own.features, k)).encode()
+        key = repr((ruleset.bounds.tolist(), ruleset.actions.tolist(), ruleset.features, k)).encode()
         if self._measured[0] != key:
-            played = self.simulator.play_ruleset(own, np.concatenate([task.z[:k], task.validation[:k]]))
-            split = len(task.z[:k])
-            means = float(played.returns[0, :split].mean()), float(played.returns[0, split:].mean())
-            self._measured = key, {"performance": means[0], task.held_out_column: means[1]}
+            training, validation = task.z[:k], task.validation[:k]
+            result = self.simulator.play_ruleset(ruleset, np.concatenate([training, validation]))
+            returns = np.split(result.returns[0], [len(training)])
+            performance, held_out = (float(seed_returns.mean()) for seed_returns in returns)
+            self._measured = key, {"performance": performance, task.held_out_column: held_out}
         return dict(self._measured[1])
 
     def front(self, population: Knowledge) -> Front:
         """Return the best list of each size."""
-        played = COUNTED if population.by_counts else "return on the seeds for choosing"
-        return Front.of(self._points(population), IMITATION if self.parameters.imitate else played)
+        by_returns = COUNTED if population.by_counts else "return on the seeds for choosing"
+        return Front.of(self._points(population), IMITATION if self.parameters.imitate else by_returns)
 
     def constants(self, population: Knowledge) -> list[Point]:
         """Return the lists of a single rule."""
@@ -393,25 +397,25 @@ class OnEnvironment(Learner):
         arrays = knowledge.saved(population)
         if self.system.require:
             points = self.system.kept_points(self.front(population), population)
-            rows = [(own.score, own.deviation or 0.0, own.episodes or 1) for own in points]
+            rows = [(point.score, point.deviation or 0.0, point.episodes or 1) for point in points]
             arrays[OF_KEPT] = np.array(rows, dtype=np.float64)
         return arrays
 
     def population_of(self, model: Model) -> Knowledge:
         """Return the population that a model file holds, or raise where it does not fit."""
         check_history(model, ("epoch", "episodes", "steps", "performance", self.task.held_out_column))
-        kept = model.population.get(OF_KEPT)
-        own = {name: array for name, array in model.population.items() if name != OF_KEPT}
-        population = knowledge.read(replace(model, population=own), self.task)
-        if kept is not None:
-            self._read_scores(model, kept, self.front(population))
+        kept_scores = model.population.get(OF_KEPT)
+        arrays = {name: array for name, array in model.population.items() if name != OF_KEPT}
+        population = knowledge.read(replace(model, population=arrays), self.task)
+        if kept_scores is not None:
+            self._read_scores(model, kept_scores, self.front(population))
         return population
 
-    def _read_scores(self, model: Model, kept: NDArray[Any], front: Front) -> None:
+    def _read_scores(self, model: Model, scores: NDArray[Any], front: Front) -> None:
         """Take the scores of a front's lists with what requirements add from a file, instead of playing."""
-        if kept.shape != (len(front), 3) or kept.dtype != np.float64 or not (kept[:, 2] >= 1).all():
+        if scores.shape != (len(front), 3) or scores.dtype != np.float64 or not (scores[:, 2] >= 1).all():
             raise ModelFileError(f"{model.path}: kept must hold a score for each list of the front.")
-        for point, (score, deviation, episodes) in zip(front.points, kept.tolist(), strict=True):
+        for point, (score, deviation, episodes) in zip(front.points, scores.tolist(), strict=True):
             ruleset = self.system.shields.put_on(cast(DecisionList, point.ruleset))
             key = ruleset, point.episodes or 1
             self._scored_again[key] = Point(ruleset, score, deviation, int(episodes))
@@ -419,13 +423,13 @@ class OnEnvironment(Learner):
 
 def measured_speed(bench: Bench) -> float:
     """Return the steps that one process takes in a second, with random actions; nothing is learnt."""
-    episodes, counted = PROBES, (bench.steps, bench.episodes)
+    n_episodes, counts_before = PROBES, (bench.steps, bench.episodes)
     while True:
-        before, began = bench.steps, time.perf_counter()
-        bench.explore(None, 1.0, bench.seeds(episodes), bench.key("timed", episodes), alone=True)
-        took = time.perf_counter() - began
-        if took >= TIMED or episodes >= LEARNT_ON:
-            speed = (bench.steps - before) / took
-            bench.steps, bench.episodes = counted
+        steps_before, began = bench.steps, time.perf_counter()
+        bench.explore(None, 1.0, bench.seeds(n_episodes), bench.key("timed", n_episodes), alone=True)
+        seconds = time.perf_counter() - began
+        if seconds >= TIMED or n_episodes >= LEARNT_ON:
+            speed = (bench.steps - steps_before) / seconds
+            bench.steps, bench.episodes = counts_before
             return speed
-        episodes *= 4
+        n_episodes *= 4

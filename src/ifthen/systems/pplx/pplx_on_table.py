@@ -33,15 +33,15 @@ from ifthen.systems.pplx.table_lists import Rules, rules_over
 from ifthen.systems.pplx.table_search import (
     CHAINS,
     LONGER,
-    Known,
     Lists,
+    SolvedTable,
     candidates_for,
     first_lists,
-    known_of,
     random_rules,
     rules_for,
     search_length,
     shorten,
+    solved_table,
     total,
 )
 from ifthen.systems.records import Record
@@ -72,15 +72,15 @@ class OnTable(Learner):
 
     def __init__(self, system: PPLX) -> None:
         super().__init__(system)
-        self._known: tuple[Ints, Known] | None = None
+        self._solved: tuple[Ints, SolvedTable] | None = None
 
     @staticmethod
     def filled(parameters: PPLXParameters, task: Any) -> PPLXParameters:
         """Fill in numbers of rules and candidates; raise for terms, and for a table that is too large."""
-        states = len(task.decision_states)
-        if states > MOST_STATES:
+        n_states = len(task.decision_states)
+        if n_states > MOST_STATES:
             raise ParameterError(
-                f"PPL-X inverts a matrix of states by states, and {task.name} has {states:,} of them; "
+                f"PPL-X inverts a matrix of states by states, and {task.name} has {n_states:,} of them; "
                 f"at most {MOST_STATES:,} are supported. Use XCSF or PPL-DL."
             )
         if parameters.given_terms:
@@ -88,10 +88,10 @@ class OnTable(Learner):
                 f"PPL-X compares given terms in environments, and {task.name} is a table of states, on which "
                 "rules compare single features: leave out given_terms (--term)."
             )
-        suits, tried = rules_for(states, task.n_actions), candidates_for(states)
-        most = suits if parameters.most_rules is None else parameters.most_rules
-        candidates = tried if parameters.candidates is None else parameters.candidates
-        return parameters.model_copy(update={"most_rules": most, "candidates": candidates})
+        default_rules, default_candidates = rules_for(n_states, task.n_actions), candidates_for(n_states)
+        most_rules = default_rules if parameters.most_rules is None else parameters.most_rules
+        candidates = default_candidates if parameters.candidates is None else parameters.candidates
+        return parameters.model_copy(update={"most_rules": most_rules, "candidates": candidates})
 
     @property
     def task(self) -> TabularTask:
@@ -115,94 +115,96 @@ class OnTable(Learner):
 
     def phase(self, epoch: int) -> tuple[int, int]:
         """Return the phase of an epoch and the length that it works at."""
-        n, place = self.longest, epoch - self.rounds - 1
-        if epoch == 0 or place < 0:
-            return (COLLECTING if epoch else BEGINNING), n
-        place %= max(1, 2 * n - 2)
-        return (SHORTENING, n - place) if place < n else (LENGTHENING, place - n + 2)
+        longest, turn = self.longest, epoch - self.rounds - 1
+        if epoch == 0 or turn < 0:
+            return (COLLECTING if epoch else BEGINNING), longest
+        turn %= max(1, 2 * longest - 2)
+        return (SHORTENING, longest - turn) if turn < longest else (LENGTHENING, turn - longest + 2)
 
     def doing(self, epoch: int) -> str:
         """Return what an epoch does, in a few words."""
-        phase, n = self.phase(epoch)
-        return WORDS[phase] if phase <= COLLECTING else f"{WORDS[phase]}, {n}"
+        phase, length = self.phase(epoch)
+        return WORDS[phase] if phase <= COLLECTING else f"{WORDS[phase]}, {length}"
 
     def begin(self, goal: Goal) -> tuple[Lists, Record]:
         """Return random rules, or the list to start from, and what is left of them with fewer rules."""
         counts = np.zeros(self.task.dynamics.next_state.shape, np.int64)
-        known, start = self.known(counts), self.system.start
+        solved, start = self.solved(counts), self.system.start
         keys = [int(stream(self.system.seed, "first list", r)) for r in range(self.longest)]
-        first = random_rules(keys, known.table) if start is None else self.rules_of(start, known.table)
-        lists = first_lists(known, counts, first)
-        return lists, self.row(lists, known, None, (0, 0))
+        first = random_rules(keys, solved.table) if start is None else self.rules_of(start, solved.table)
+        lists = first_lists(solved, counts, first)
+        return lists, self.row(lists, solved, None, (0, 0))
 
     def advance(self, population: Lists, before: Record, goal: Goal) -> tuple[Lists, Record]:
         """Play a round of episodes and search with what they tell, or search at another length."""
         epoch = int(before["epoch"]) + 1
-        phase, n = self.phase(epoch)
+        phase, length = self.phase(epoch)
         lists, played = population.copied(), (0, 0)
         if phase == COLLECTING:
-            played = self.collected(epoch, self.known(population.counts), lists.counts)
-            known = self.known(lists.counts)
-            longest = lists.rules(n, known.table.points)
-            lists.put(longest, float(list_value(known.table, longest)))  # which the new counts have changed
-            self.search(epoch, n, known, lists)
-            shorten(known, lists)
+            played = self.collected(epoch, self.solved(population.counts), lists.counts)
+            solved = self.solved(lists.counts)
+            longest = lists.rules(length, solved.table.points)
+            lists.put(longest, float(list_value(solved.table, longest)))  # which the new counts have changed
+            self.search(epoch, length, solved, lists)
+            shorten(solved, lists)
         else:
             lists = lists._replace(counts=population.counts)
-            known = self.known(lists.counts)
-            self.search(epoch, n, known, lists)
-        return lists, self.row(lists, known, before, played)
+            solved = self.solved(lists.counts)
+            self.search(epoch, length, solved, lists)
+        return lists, self.row(lists, solved, before, played)
 
-    def known(self, counts: Ints) -> Known:
+    def solved(self, counts: Ints) -> SolvedTable:
         """Return what counts say; worked out once for the same array."""
-        if self._known is None or self._known[0] is not counts:
-            learns = self.parameters.model == "learnt"
-            table = learnt_table(self.task, counts) if learns else given_table(self.task)
-            self._known = counts, known_of(table)
-        return self._known[1]
+        if self._solved is None or self._solved[0] is not counts:
+            is_learnt = self.parameters.model == "learnt"
+            table = learnt_table(self.task, counts) if is_learnt else given_table(self.task)
+            self._solved = counts, solved_table(table)
+        return self._solved[1]
 
     def rules_of(self, start: RuleSet, table: LearntTable) -> Rules:
         """Return a given list as one of N rules: its first rule over again, and the last one everywhere."""
-        more = self.longest - len(start)
-        numbers = np.concatenate([np.zeros(more, np.int64), np.arange(len(start))])
+        n_missing = self.longest - len(start)
+        numbers = np.concatenate([np.zeros(n_missing, np.int64), np.arange(len(start))])
         lows, highs = np.moveaxis(start.bounds[numbers], 2, 0)
         return total(table, lows, highs, start.actions[numbers])
 
-    def collected(self, epoch: int, known: Known, counts: Ints) -> tuple[int, int]:
+    def collected(self, epoch: int, solved: SolvedTable, counts: Ints) -> tuple[int, int]:
         """Play a round of episodes and count what follows; return the episodes and steps that it took."""
-        ends = [self.parameters.collect * r // self.rounds for r in (epoch - 1, epoch)]
-        episodes, model = ends[1] - ends[0], self.task.dynamics
+        collected_by = [self.parameters.collect * r // self.rounds for r in (epoch - 1, epoch)]
+        episodes, model = collected_by[1] - collected_by[0], self.task.dynamics
         key, explore = stream(self.system.seed, "collect", epoch), 1.0 if epoch == 1 else EXPLORE
-        shared = model.next_state, model.probability, model.starts, self.task.t_max
-        steps = collect(key, episodes, *shared, explore, known.q, counts)
+        dynamics = model.next_state, model.probability, model.starts, self.task.t_max
+        steps = collect(key, episodes, *dynamics, explore, solved.q, counts)
         return episodes, int(steps)
 
-    def search(self, epoch: int, n: int, known: Known, lists: Lists) -> None:
+    def search(self, epoch: int, length: int, solved: SolvedTable, lists: Lists) -> None:
         """Anneal lists of n rules and keep the best, if it is better than the one there is."""
         first = epoch <= self.rounds + 1
         candidates = (self.parameters.candidates or 1) * (LONGER if epoch == self.rounds + 1 else 1)
         keys = [stream(self.system.seed, "anneal", epoch, c) for c in range(CHAINS)]
-        search_length(keys, n, known, lists, candidates, first, self.system.threads)
+        search_length(keys, length, solved, lists, candidates, first, self.system.threads)
 
-    def row(self, lists: Lists, known: Known, before: Record | None, played: tuple[int, int]) -> Record:
+    def row(
+        self, lists: Lists, solved: SolvedTable, before: Record | None, played: tuple[int, int]
+    ) -> Record:
         """Return the history's row of an epoch."""
         epoch = 0 if before is None else int(before["epoch"]) + 1
         so_far = before or {"episodes": 0, "steps": 0}
-        phase, n = self.phase(epoch)
+        phase, length = self.phase(epoch)
         truth = value_iteration(self.task).values[self.task.decision_states]
         front = self.system.front_of(lists)
         chosen = self.system.chosen(front)
-        table = self.simulator.measures_of(policy_table(chosen.ruleset, self.task)[None])
+        measures = self.simulator.measures_of(policy_table(chosen.ruleset, self.task)[None])
         return {
             "epoch": epoch,
             "phase": phase,
-            "length": n,
-            **table,
+            "length": length,
+            **measures,
             "chosen_rules": chosen.rules,
             "chosen_value": chosen.score,
             "best_value": front.best.score,
-            "model_optimum": known.optimum,
-            "value_error": float(np.abs(known.values - truth).max()),
+            "model_optimum": solved.optimum,
+            "value_error": float(np.abs(solved.values - truth).max()),
             "untried_share": float((lists.counts.sum(axis=2) == 0).mean()) if self.rounds else 0.0,
             "episodes": int(so_far["episodes"]) + played[0],
             "steps": int(so_far["steps"]) + played[1],
@@ -222,14 +224,14 @@ class OnTable(Learner):
 
     def constants(self, population: Lists) -> list[Point]:
         """Return one list for each action, with its value by the model."""
-        own = constant_lists(self.task.features, self.task.action_names)
-        return [self.scored_again(Point(rules, 0.0), rules, population) for rules in own]
+        constants = constant_lists(self.task.features, self.task.action_names)
+        return [self.scored_again(Point(rules, 0.0), rules, population) for rules in constants]
 
     def scored_again(self, point: Point, ruleset: DecisionList, population: Lists) -> Point:
         """Return a list of the front with other rules, and with their value by the model."""
-        parts, table = ruleset.unwrapped()[0], self.known(population.counts).table
-        lows, highs = np.moveaxis(parts.bounds.astype(np.int64), 2, 0)
-        rules = rules_over(table.points, lows, highs, parts.actions.astype(np.int64))
+        unwrapped, table = ruleset.unwrapped()[0], self.solved(population.counts).table
+        lows, highs = np.moveaxis(unwrapped.bounds.astype(np.int64), 2, 0)
+        rules = rules_over(table.points, lows, highs, unwrapped.actions.astype(np.int64))
         return Point(ruleset, float(list_value(table, rules)))
 
     def arrays(self, population: Lists) -> dict[str, NDArray[Any]]:
@@ -254,10 +256,10 @@ class OnTable(Learner):
 
     def wrong_lists(self, lists: Lists) -> str | None:
         """Return what is wrong with counts and lists of the right shapes, if anything."""
-        every, ends = np.arange(self.longest), np.stack(lows_and_highs(self.task.features), axis=1)
+        lengths, ends = np.arange(self.longest), np.stack(lows_and_highs(self.task.features), axis=1)
         if problem := wrong_rules(lists.bounds, lists.actions, self.task):
             return problem
-        if (lists.bounds[every, every] != ends).any():
+        if (lists.bounds[lengths, lengths] != ends).any():
             return "the last rule of every list must hold everywhere"
         if lists.counts.min() < 0 or lists.counts.max() > MOST_COUNTED:
             return f"counts must be from 0 to {MOST_COUNTED:,}"

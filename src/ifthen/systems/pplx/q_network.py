@@ -112,13 +112,13 @@ def layers(net: Floats32, features: int, actions: int) -> Layers:
 def fill_network(key: np.uint64, features: int, actions: int, net: Floats32) -> None:
     """Write random weights, uniform in ±√(3/inputs); biases are 0."""
     net[:] = 0.0
-    own = layers(net, features, actions)
-    for layer, weights in enumerate((own.w1, own.w2, own.w3)):
-        far = math.sqrt(3.0 / weights.shape[0]) * (FIRST_OUTPUT if layer == 2 else 1.0)
+    network = layers(net, features, actions)
+    for layer, weights in enumerate((network.w1, network.w2, network.w3)):
+        limit = math.sqrt(3.0 / weights.shape[0]) * (FIRST_OUTPUT if layer == 2 else 1.0)
         for i in range(weights.shape[0]):
             for j in range(weights.shape[1]):
                 position = i * weights.shape[1] + j
-                weights[i, j] = far * (2.0 * uniform(fold(key, layer), position) - 1.0)
+                weights[i, j] = limit * (2.0 * uniform(fold(key, layer), position) - 1.0)
 
 
 @kernel
@@ -130,16 +130,16 @@ def rectify(units: Floats32, bias: Floats32) -> None:
 
 
 @kernel
-def forward(own: Layers, x: Floats32, h1: Floats32, h2: Floats32, q: Floats32) -> None:
+def forward(network: Layers, x: Floats32, h1: Floats32, h2: Floats32, q: Floats32) -> None:
     """Write the hidden units and the action values of scaled points `(n, features)`."""
-    multiply(x, own.w1, h1)
-    rectify(h1, own.b1)
-    multiply(h1, own.w2, h2)
-    rectify(h2, own.b2)
-    multiply(h2, own.w3, q)
+    multiply(x, network.w1, h1)
+    rectify(h1, network.b1)
+    multiply(h1, network.w2, h2)
+    rectify(h2, network.b2)
+    multiply(h2, network.w3, q)
     for i in range(q.shape[0]):
         for a in range(q.shape[1]):
-            q[i, a] += own.b3[a]
+            q[i, a] += network.b3[a]
 
 
 @kernel
@@ -153,15 +153,15 @@ def one_layer(x: Floats32, weights: Floats32, bias: Floats32, out: Floats32) -> 
 
 
 @kernel
-def values_at(own: Layers, x: Floats32, h1: Floats32, h2: Floats32, q: Floats32) -> None:
+def values_at(network: Layers, x: Floats32, h1: Floats32, h2: Floats32, q: Floats32) -> None:
     """Write the action values of one network at one scaled point."""
-    one_layer(x, own.w1, own.b1, h1)
+    one_layer(x, network.w1, network.b1, h1)
     for j in range(HIDDEN):
         h1[j] = max(h1[j], np.float32(0.0))
-    one_layer(h1, own.w2, own.b2, h2)
+    one_layer(h1, network.w2, network.b2, h2)
     for j in range(HIDDEN):
         h2[j] = max(h2[j], np.float32(0.0))
-    one_layer(h2, own.w3, own.b3, q)
+    one_layer(h2, network.w3, network.b3, q)
 
 
 @kernel
@@ -175,21 +175,18 @@ def action_values(nets: Floats32, scale: Scale, points: Floats, actions: int) ->
         actions: the number of actions.
     """
     n, features = points.shape
-    size, q, one = (
-        weights_of(features, actions),
-        np.zeros((n, actions), np.float32),
-        np.empty(actions, np.float32),
-    )
+    size = weights_of(features, actions)
+    q, network_q = np.zeros((n, actions), np.float32), np.empty(actions, np.float32)
     x, h1, h2 = np.empty(features, np.float32), np.empty(HIDDEN, np.float32), np.empty(HIDDEN, np.float32)
-    members = len(nets) // size
-    for m in range(members):
-        own = layers(nets[m * size : (m + 1) * size], features, actions)
+    n_networks = len(nets) // size
+    for m in range(n_networks):
+        network = layers(nets[m * size : (m + 1) * size], features, actions)
         for i in range(n):
             for d in range(features):
                 x[d] = (np.float32(points[i, d]) - scale.centre[d]) / scale.spread[d]
-            values_at(own, x, h1, h2, one)
+            values_at(network, x, h1, h2, network_q)
             for a in range(actions):
-                q[i, a] += one[a] / np.float32(members)
+                q[i, a] += network_q[a] / np.float32(n_networks)
     return q
 
 
@@ -197,13 +194,13 @@ def action_values(nets: Floats32, scale: Scale, points: Floats, actions: int) ->
 def draw_batch(
     key: np.uint64,
     memory: Memory,
-    known: int,
+    n_rows: int,
     scale: Scale,
     gamma: float,
     x: Floats32,
     y: Floats32,
-    taken: Ints,
-    after: Ints,
+    actions: Ints,
+    next_rows: Ints,
     rewards: Floats32,
     factors: Floats32,
 ) -> None:
@@ -211,21 +208,21 @@ def draw_batch(
 
     The factor of what follows is γ to the number of steps between, and 0 where the episode ended for good.
     """
-    for i in range(len(taken)):
-        s = below(key, i, known)
-        s -= int(memory.moves[s] < 0)
-        total, factor, at = 0.0, 1.0, s
+    for i in range(len(actions)):
+        first_row = below(key, i, n_rows)
+        first_row -= int(memory.moves[first_row] < 0)
+        total, factor, row = 0.0, 1.0, first_row
         for _ in range(LOOKAHEAD):
-            total += factor * memory.rewards[at]
+            total += factor * memory.rewards[row]
             factor *= gamma
-            at += 1
-            if memory.moves[at] < 0:
+            row += 1
+            if memory.moves[row] < 0:
                 break
         for d in range(x.shape[1]):
-            x[i, d] = (memory.points[s, d] - scale.centre[d]) / scale.spread[d]
-            y[i, d] = (memory.points[at, d] - scale.centre[d]) / scale.spread[d]
-        taken[i], after[i], rewards[i] = memory.moves[s], at, total * scale.reward
-        factors[i] = 0.0 if memory.moves[at] == TERMINAL else factor
+            x[i, d] = (memory.points[first_row, d] - scale.centre[d]) / scale.spread[d]
+            y[i, d] = (memory.points[row, d] - scale.centre[d]) / scale.spread[d]
+        actions[i], next_rows[i], rewards[i] = memory.moves[first_row], row, total * scale.reward
+        factors[i] = 0.0 if memory.moves[row] == TERMINAL else factor
 
 
 @kernel
@@ -236,16 +233,16 @@ def step_down(
 
     The correction of Adam's means for having begun at 0 is left out.
     """
-    one, kept = np.float32(1.0), np.float32(1.0 - rate * decay)
+    one, shrink = np.float32(1.0), np.float32(1.0 - rate * decay)
     for i in range(len(net)):
         mean[i] += (one - KEEP_SLOPE) * (slope[i] - mean[i])
         square[i] += (one - KEEP_SQUARE) * (slope[i] * slope[i] - square[i])
-        net[i] = kept * net[i] - np.float32(rate) * mean[i] / (np.float32(math.sqrt(square[i])) + TINY)
+        net[i] = shrink * net[i] - np.float32(rate) * mean[i] / (np.float32(math.sqrt(square[i])) + TINY)
 
 
 @kernel
 def backward(
-    own: Layers,
+    network: Layers,
     slopes: Layers,
     x: Floats32,
     h1: Floats32,
@@ -256,13 +253,13 @@ def backward(
 ) -> None:
     """Write the slopes of the loss, given those of the action values `(n, actions)`."""
     multiply(h2.T, dq, slopes.w3)
-    multiply(dq, own.w3.T.copy(), g2)
+    multiply(dq, network.w3.T.copy(), g2)
     for i in range(len(g2)):
         for j in range(HIDDEN):
             if h2[i, j] <= 0.0:
                 g2[i, j] = 0.0
     multiply(h1.T, g2, slopes.w2)
-    multiply(g2, own.w2.T.copy(), g1)
+    multiply(g2, network.w2.T.copy(), g1)
     for i in range(len(g1)):
         for j in range(HIDDEN):
             if h1[i, j] <= 0.0:
@@ -279,45 +276,51 @@ def backward(
 
 @kernel
 def add_values(
-    nets: Floats32, actions: int, y: Floats32, g1: Floats32, g2: Floats32, one: Floats32, total: Floats32
+    nets: Floats32,
+    actions: int,
+    y: Floats32,
+    g1: Floats32,
+    g2: Floats32,
+    network_q: Floats32,
+    total: Floats32,
 ) -> None:
     """Write the sum of the action values of all networks at scaled points `(n, features)`."""
     features = y.shape[1]
     size = weights_of(features, actions)
     total[:] = 0.0
     for m in range(len(nets) // size):
-        forward(layers(nets[m * size : (m + 1) * size], features, actions), y, g1, g2, one)
+        forward(layers(nets[m * size : (m + 1) * size], features, actions), y, g1, g2, network_q)
         for i in range(len(total)):
             for a in range(actions):
-                total[i, a] += one[i, a]
+                total[i, a] += network_q[i, a]
 
 
 @kernel
 def fill_goals(
-    ahead: Floats32,
-    worth: Floats32,
+    online_q: Floats32,
+    target_q: Floats32,
     advice: NDArray[np.int16],
-    after: Ints,
+    next_rows: Ints,
     rewards: Floats32,
     factors: Floats32,
     goals: Floats32,
 ) -> None:
-    """Write what values should be: rewards, and what follows by `worth` under the best action by `ahead`."""
+    """Write what values should be: rewards, and `target_q` of the best action by `online_q`."""
     for i in range(len(goals)):
-        best = 0
-        for a in range(1, ahead.shape[1]):
-            if ahead[i, a] > ahead[i, best]:
-                best = a
-        if len(advice) > 0 and advice[after[i]] >= 0:
-            best = int(advice[after[i]])
-        goals[i] = rewards[i] + factors[i] * worth[i, best]
+        best_action = 0
+        for a in range(1, online_q.shape[1]):
+            if online_q[i, a] > online_q[i, best_action]:
+                best_action = a
+        if len(advice) > 0 and advice[next_rows[i]] >= 0:
+            best_action = int(advice[next_rows[i]])
+        goals[i] = rewards[i] + factors[i] * target_q[i, best_action]
 
 
 @kernel
 def train(
     key: np.uint64,
     memory: Memory,
-    known: int,
+    n_rows: int,
     scale: Scale,
     gamma: float,
     rate: float,
@@ -332,7 +335,7 @@ def train(
     Args:
         key: the stream that steps are drawn from.
         memory: steps taken.
-        known: how many rows of the memory are filled.
+        n_rows: how many rows of the memory are filled.
         scale: how points and rewards are scaled.
         gamma: the discount factor.
         rate: the learning rate.
@@ -345,68 +348,69 @@ def train(
             everywhere where the array is empty.
     """
     features, size = memory.points.shape[1], weights_of(memory.points.shape[1], actions)
-    members, slope = nets.shape[1] // size, np.zeros(size, np.float32)
+    n_networks, slope = nets.shape[1] // size, np.zeros(size, np.float32)
     slopes = layers(slope, features, actions)
     x, y = np.empty((BATCH, features), np.float32), np.empty((BATCH, features), np.float32)
     h1, h2 = np.empty((BATCH, HIDDEN), np.float32), np.empty((BATCH, HIDDEN), np.float32)
     g1, g2 = np.empty((BATCH, HIDDEN), np.float32), np.empty((BATCH, HIDDEN), np.float32)
-    q, ahead = np.empty((BATCH, actions), np.float32), np.empty((BATCH, actions), np.float32)
-    worth, dq = np.empty((BATCH, actions), np.float32), np.empty((BATCH, actions), np.float32)
+    q, online_q = np.empty((BATCH, actions), np.float32), np.empty((BATCH, actions), np.float32)
+    target_q, dq = np.empty((BATCH, actions), np.float32), np.empty((BATCH, actions), np.float32)
     rewards, factors = np.empty(BATCH, np.float32), np.empty(BATCH, np.float32)
-    taken, after, missed = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64), 0.0
+    taken, next_rows, error_sum = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64), 0.0
     goals = np.empty(BATCH, np.float32)
     for update in range(updates):
-        draw_batch(fold(key, update), memory, known, scale, gamma, x, y, taken, after, rewards, factors)
-        add_values(nets[0], actions, y, g1, g2, q, ahead)
-        add_values(nets[1], actions, y, g1, g2, q, worth)
-        worth /= np.float32(members)
-        fill_goals(ahead, worth, advice, after, rewards, factors, goals)
-        for first in range(0, members * size, size):
-            own = layers(nets[0, first : first + size], features, actions)
-            forward(own, x, h1, h2, q)
+        batch_key = fold(key, update)
+        draw_batch(batch_key, memory, n_rows, scale, gamma, x, y, taken, next_rows, rewards, factors)
+        add_values(nets[0], actions, y, g1, g2, q, online_q)
+        add_values(nets[1], actions, y, g1, g2, q, target_q)
+        target_q /= np.float32(n_networks)
+        fill_goals(online_q, target_q, advice, next_rows, rewards, factors, goals)
+        for start in range(0, n_networks * size, size):
+            network = layers(nets[0, start : start + size], features, actions)
+            forward(network, x, h1, h2, q)
             dq[:] = 0.0
             for i in range(BATCH):
                 error = q[i, taken[i]] - goals[i]
-                missed += abs(error)
+                error_sum += abs(error)
                 dq[i, taken[i]] = min(max(error, -LARGEST_ERROR), LARGEST_ERROR) / BATCH
-            backward(own, slopes, x, h1, h2, dq, g1, g2)
-            past = slice(first, first + size)
-            step_down(nets[0, past], slope, nets[2, past], nets[3, past], rate, decay)
+            backward(network, slopes, x, h1, h2, dq, g1, g2)
+            weights = slice(start, start + size)
+            step_down(nets[0, weights], slope, nets[2, weights], nets[3, weights], rate, decay)
         for i in range(nets.shape[1]):
             nets[1, i] += AVERAGING * (nets[0, i] - nets[1, i])
-    return float(missed / max(updates * BATCH * members, 1))
+    return float(error_sum / max(updates * BATCH * n_networks, 1))
 
 
 @kernel
 def explore(
-    key: np.uint64, q: Floats32, share: float, episodes: Ints, clocks: Ints, held: Ints, out: Ints
+    key: np.uint64, q: Floats32, epsilon: float, episodes: Ints, step_counts: Ints, held: Ints, out: Ints
 ) -> None:
     """Write actions: the best by `q`, `(m, actions)`, or a random one that is held for 1, 1, 2 or 4 steps.
 
     Args:
         key: the stream that random actions are drawn from.
         q: action values.
-        share: how often a random action begins.
+        epsilon: how often a random action begins.
         episodes: the number of each lane's episode, `(m,)`.
-        clocks: `(k,)`: how many steps each episode has taken; counts on.
+        step_counts: `(k,)`: how many steps each episode has taken; counts on.
         held: `(k, 2)`: the action that an episode holds, and for how many steps.
         out: `(m,)`.
     """
     for lane in range(len(episodes)):
-        e = episodes[lane]
-        if e < 0:
+        episode = episodes[lane]
+        if episode < 0:
             continue
-        own = fold(fold(key, e), clocks[e])
-        clocks[e] += 1
-        if held[e, 1] == 0 and uniform(own, 0) < share:
-            held[e, 0] = below(own, 1, q.shape[1])
-            held[e, 1] = 1 << max(0, below(own, 2, 4) - 1)
-        if held[e, 1] > 0:
-            held[e, 1] -= 1
-            out[lane] = held[e, 0]
+        lane_key = fold(fold(key, episode), step_counts[episode])
+        step_counts[episode] += 1
+        if held[episode, 1] == 0 and uniform(lane_key, 0) < epsilon:
+            held[episode, 0] = below(lane_key, 1, q.shape[1])
+            held[episode, 1] = 1 << max(0, below(lane_key, 2, 4) - 1)
+        if held[episode, 1] > 0:
+            held[episode, 1] -= 1
+            out[lane] = held[episode, 0]
         else:
-            best = 0
+            best_action = 0
             for a in range(1, q.shape[1]):
-                if q[lane, a] > q[lane, best]:
-                    best = a
-            out[lane] = best
+                if q[lane, a] > q[lane, best_action]:
+                    best_action = a
+            out[lane] = best_action

@@ -40,64 +40,66 @@ def read_sb3(path: Path) -> Any:
         raise ParameterError(f"{path} is no model of Stable-Baselines3: {problem}.") from None
     if not isinstance(settings, dict):
         raise ParameterError(f"{path} is no model of Stable-Baselines3: its settings are no mapping.")
-    name = next((own for setting, own in BY_SETTING.items() if setting in settings), None)
-    if name is None or not _is_own(settings.get("policy_class")):
+    class_name = next((algorithm for setting, algorithm in BY_SETTING.items() if setting in settings), None)
+    if class_name is None or not _is_core_policy(settings.get("policy_class")):
         raise ParameterError(
             f"{path} holds a model of an algorithm that is not known here. Load it in Python, and give the "
             "model as the teacher."
         )
     try:
-        kind = getattr(importlib.import_module(PACKAGE), name)
+        model_class = getattr(importlib.import_module(PACKAGE), class_name)
     except ImportError:
         raise ParameterError(
             f"{path} is a model of Stable-Baselines3, which is not installed: {NEEDED}."
         ) from None
     try:
-        return kind.load(path, device="cpu")
+        return model_class.load(path, device="cpu")
     except Exception as problem:  # whatever torch or a pickle raises
         raise ParameterError(
-            f"{path} cannot be loaded as {name}: {type(problem).__name__}: {problem}"
+            f"{path} cannot be loaded as {class_name}: {type(problem).__name__}: {problem}"
         ) from problem
 
 
-def _is_own(policy: Any) -> bool:
+def _is_core_policy(policy: Any) -> bool:
     """Return whether a policy, as an archive describes it, is not that of another package's algorithm."""
     module = policy.get("__module__") if isinstance(policy, dict) else None
     return not str(module).startswith("sb3_contrib")
 
 
-def sb3_teacher(model: Any, task: EnvTask, whole: Callable[[Floats], Any]) -> Teacher:
+def sb3_teacher(model: Any, task: EnvTask, to_observations: Callable[[Floats], Any]) -> Teacher:
     """Return the teacher that a model is.
 
     Args:
         model: the model.
         task: the environment.
-        whole: puts observations together from points.
+        to_observations: puts observations together from points.
     """
-    name, n = f"{type(model).__name__} of Stable-Baselines3", task.n_actions
-    if getattr(model.action_space, "n", None) != n:
-        raise ParameterError(f"{task.name} has {n} actions, but {name} chooses from {model.action_space}.")
+    name, n_actions = f"{type(model).__name__} of Stable-Baselines3", task.n_actions
+    if getattr(model.action_space, "n", None) != n_actions:
+        raise ParameterError(
+            f"{task.name} has {n_actions} actions, but {name} chooses from {model.action_space}."
+        )
     if hasattr(model.policy, "lstm_actor"):
         raise ParameterError(f"{name} has a memory, and rules have none: it cannot be imitated.")
-    values = _values_of(model)
-    if values is None:
+    value_network = _values_of(model)
+    if value_network is None:
         start = task.action_start
 
-        def chosen(points: Floats) -> NDArray[Any]:
-            return np.asarray(model.predict(whole(points), deterministic=True)[0]) - start
+        def predicted_actions(points: Floats) -> NDArray[Any]:
+            return np.asarray(model.predict(to_observations(points), deterministic=True)[0]) - start
 
-        teacher = Teacher(name, chosen, n, False)
+        teacher = Teacher(name, predicted_actions, n_actions, False)
     else:
         torch: Any = importlib.import_module("torch")
-        valued = values
+        network = value_network
 
-        def answers(points: Floats) -> NDArray[Any]:
+        def network_values(points: Floats) -> NDArray[Any]:
             with torch.no_grad():
-                tensor, _ = model.policy.obs_to_tensor(whole(points))
-                return np.asarray(valued(tensor).cpu().numpy())
+                tensor, _ = model.policy.obs_to_tensor(to_observations(points))
+                return np.asarray(network(tensor).cpu().numpy())
 
         model.policy.set_training_mode(False)
-        teacher = Teacher(name, answers, n, True)
+        teacher = Teacher(name, network_values, n_actions, True)
     probe = np.clip(np.zeros((3, len(task.features))), *task.ranges)
     try:
         teacher.actions(probe)

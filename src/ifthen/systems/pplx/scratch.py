@@ -46,24 +46,26 @@ def evolve(bench: Bench, known: Knowledge, last: bool) -> Knowledge:
         known: what is known.
         last: whether this is the last epoch of the phase. Lists without a score are then dropped.
     """
-    few, seeds = bench.plenty * FEW_SEEDS, bench.seeds(bench.plenty * MORE_SEEDS)
-    found = [] if known.tells_apart and not known.learnt_nothing else seek(bench, known, seeds[0])
-    if bench.quota < PARENTS * few * known.length and not found:
+    n_first, seeds = bench.plenty * FEW_SEEDS, bench.seeds(bench.plenty * MORE_SEEDS)
+    sought = [] if known.tells_apart and not known.learnt_nothing else seek(bench, known, seeds[0])
+    if bench.quota < PARENTS * n_first * known.length and not sought:
         return known.only_played() if last else known  # too few steps to compare anything
-    points, actions, drafts = known.visited, bench.task.n_actions, known.drafts + found
-    returns = bench.play(drafts, seeds[:few])
+    points, n_actions, drafts = known.visited, bench.task.n_actions, known.drafts + sought
+    returns = bench.play(drafts, seeds[:n_first])
     while bench.steps < DRAWING_TAKES * bench.quota:
-        new = [bench.readable(random_draft(bench.draws, points, actions), known) for _ in range(CHILDREN)]
-        drafts, returns = drafts + new, np.vstack([returns, bench.play(new, seeds[:few])])
+        children = [random_draft(bench.draws, points, n_actions) for _ in range(CHILDREN)]
+        children = [bench.readable(child, known) for child in children]
+        drafts = drafts + children
+        returns = np.vstack([returns, bench.play(children, seeds[:n_first])])
     order = np.argsort(-returns.mean(axis=1), kind="stable")[:PARENTS]
     drafts = [drafts[i] for i in order]
-    returns = np.hstack([returns[order], bench.play(drafts, seeds[few:])])
-    some = points[bench.draws.integers(len(points), size=BEHAVIOUR)]
-    seen = {actions_at(draft, some).tobytes() for draft in drafts}
-    while bench.left > 0 and (children := bred(bench, known, drafts, points, some, seen)):
+    returns = np.hstack([returns[order], bench.play(drafts, seeds[n_first:])])
+    probes = points[bench.draws.integers(len(points), size=BEHAVIOUR)]
+    seen = {actions_at(draft, probes).tobytes() for draft in drafts}
+    while bench.left > 0 and (children := bred(bench, known, drafts, points, probes, seen)):
         drafts, returns = survivors(bench, drafts, returns, children, seeds)
     known = kept_lists(bench, known, drafts, last)
-    return known.told(bench.watch(known.best, bench.seeds(WATCHED)))
+    return known.with_episodes(bench.watch(known.best, bench.seeds(WATCHED)))
 
 
 def seek(bench: Bench, known: Knowledge, seed: np.int64) -> list[Draft]:
@@ -73,19 +75,20 @@ def seek(bench: Bench, known: Knowledge, seed: np.int64) -> list[Draft]:
     """
     if bench.task.n_actions < 2 or not np.ptp(known.visited, axis=0).any():
         return []
-    most, before = bench.steps + SEEKING_TAKES * known.budget, bench.play(known.drafts, np.array([seed]))
-    while bench.steps < most:
-        new = [random_draft(bench.draws, known.visited, bench.task.n_actions) for _ in range(CHILDREN)]
-        new = [bench.readable(draft, known) for draft in new]
-        returns = bench.play(new, np.array([seed]))[:, 0]
-        found = returns > before.max() if known.tells_apart else returns != before[0, 0]
-        if found.any():
-            return [new[i] for i in np.flatnonzero(found)]
+    max_steps = bench.steps + SEEKING_TAKES * known.budget
+    known_returns = bench.play(known.drafts, np.array([seed]))
+    while bench.steps < max_steps:
+        drafts = [random_draft(bench.draws, known.visited, bench.task.n_actions) for _ in range(CHILDREN)]
+        drafts = [bench.readable(draft, known) for draft in drafts]
+        returns = bench.play(drafts, np.array([seed]))[:, 0]
+        differs = returns > known_returns.max() if known.tells_apart else returns != known_returns[0, 0]
+        if differs.any():
+            return [drafts[i] for i in np.flatnonzero(differs)]
     return []
 
 
 def bred(
-    bench: Bench, known: Knowledge, drafts: list[Draft], points: Floats, some: Floats, seen: set[bytes]
+    bench: Bench, known: Knowledge, drafts: list[Draft], points: Floats, probes: Floats, seen: set[bytes]
 ) -> list[Draft]:
     """Return children of the better lists that do what no list has done; `seen` takes them in."""
     children: list[Draft] = []
@@ -93,9 +96,9 @@ def bred(
         first, second = (drafts[bench.draws.integers(len(drafts), size=3).min()] for _ in range(2))
         child = changed(bench.draws, first, second, points, bench.task.n_actions)
         child = bench.readable(child, known)
-        does = actions_at(child, some).tobytes()
-        if does not in seen:
-            seen.add(does)
+        behaviour = actions_at(child, probes).tobytes()
+        if behaviour not in seen:
+            seen.add(behaviour)
             children.append(child)
         if len(children) == CHILDREN:
             break
@@ -106,28 +109,29 @@ def survivors(
     bench: Bench, drafts: list[Draft], returns: Floats, children: list[Draft], seeds: Ints
 ) -> tuple[list[Draft], Floats]:
     """Return the better ones of lists and children, with their returns; hopeless children stop early."""
-    few = bench.plenty * FEW_SEEDS
-    got = bench.play(children, seeds[:few])
-    middle = np.median(returns[:, :few].mean(axis=1))
-    going = np.flatnonzero(got.mean(axis=1) + got.std(axis=1) / np.sqrt(few) >= middle)
-    if len(going):
-        good = [children[i] for i in going]
+    n_first = bench.plenty * FEW_SEEDS
+    child_returns = bench.play(children, seeds[:n_first])
+    middle = np.median(returns[:, :n_first].mean(axis=1))
+    optimistic = child_returns.mean(axis=1) + child_returns.std(axis=1) / np.sqrt(n_first)
+    hopeful = np.flatnonzero(optimistic >= middle)
+    if len(hopeful):
+        good = [children[i] for i in hopeful]
         drafts = drafts + good
-        returns = np.vstack([returns, np.hstack([got[going], bench.play(good, seeds[few:])])])
+        returns = np.vstack([returns, np.hstack([child_returns[hopeful], bench.play(good, seeds[n_first:])])])
     order = sorted(range(len(drafts)), key=lambda i: (-returns[i].mean(), drafts[i].size))[:PARENTS]
     return [drafts[i] for i in order], returns[order]
 
 
 def kept_lists(bench: Bench, known: Knowledge, drafts: list[Draft], last: bool) -> Knowledge:
     """Return what is known with the best lists and all of a single rule scored, and the others behind."""
-    scores = {draft.key(): own for draft, own in zip(known.drafts, known.fitness, strict=True)}
+    scores = {draft.key(): fitness for draft, fitness in zip(known.drafts, known.fitness, strict=True)}
     singles = [single(action, len(bench.task.features)) for action in range(bench.task.n_actions)]
     chosen = list({draft.key(): draft for draft in [*drafts[:SCORED], known.best, *singles]}.values())
     known = known.with_drafts(chosen, [scores.get(draft.key(), UNPLAYED) for draft in chosen])
     known = bench.scored(known)
     keys = {draft.key() for draft in chosen}
-    rest = [] if last else [draft for draft in drafts[SCORED:] if draft.key() not in keys]
-    return known.with_drafts([*chosen, *rest], [*known.fitness, *unplayed(rest)])
+    others = [] if last else [draft for draft in drafts[SCORED:] if draft.key() not in keys]
+    return known.with_drafts([*chosen, *others], [*known.fitness, *unplayed(others)])
 
 
 def single(action: int, features: int) -> Draft:
@@ -136,81 +140,82 @@ def single(action: int, features: int) -> Draft:
     return Draft(-everywhere, everywhere, np.array([action], np.int32), np.zeros((0, features)))
 
 
-def add_test(draws: np.random.Generator, points: Floats, at: Floats, low: Floats, high: Floats) -> None:
+def add_test(draws: np.random.Generator, points: Floats, point: Floats, low: Floats, high: Floats) -> None:
     """Add a test to a condition, given by its ends `(columns,)`, that holds at a point and not at another."""
     for _ in range(10):
-        other, d = points[draws.integers(len(points))], int(draws.integers(len(at)))
-        if other[d] != at[d]:
-            between = at[d] + (other[d] - at[d]) * draws.uniform(0.1, 0.9)
-            if other[d] > at[d]:
-                high[d] = between
+        other, d = points[draws.integers(len(points))], int(draws.integers(len(point)))
+        if other[d] != point[d]:
+            threshold = point[d] + (other[d] - point[d]) * draws.uniform(0.1, 0.9)
+            if other[d] > point[d]:
+                high[d] = threshold
             else:
-                low[d] = between
+                low[d] = threshold
             return
 
 
 def with_rule(
-    draws: np.random.Generator, draft: Draft, points: Floats, at: Floats, place: int, action: int
+    draws: np.random.Generator, draft: Draft, points: Floats, point: Floats, position: int, action: int
 ) -> Draft:
     """Return a list with a new rule that holds at a point."""
     low, high = np.full(draft.lows.shape[1], -np.inf), np.full(draft.lows.shape[1], np.inf)
     for _ in range(draws.choice(TESTS_OF_A_RULE)):
-        add_test(draws, points, at, low, high)
-    lows, highs = np.insert(draft.lows, place, low, axis=0), np.insert(draft.highs, place, high, axis=0)
-    return tidy(Draft(lows, highs, np.insert(draft.actions, place, action), draft.terms))
+        add_test(draws, points, point, low, high)
+    lows, highs = np.insert(draft.lows, position, low, axis=0), np.insert(draft.highs, position, high, axis=0)
+    return tidy(Draft(lows, highs, np.insert(draft.actions, position, action), draft.terms))
 
 
-def random_draft(draws: np.random.Generator, points: Floats, actions: int) -> Draft:
+def random_draft(draws: np.random.Generator, points: Floats, n_actions: int) -> Draft:
     """Return a list of one to three rules and a last one."""
-    made = single(int(draws.integers(actions)), points.shape[1])
+    draft = single(int(draws.integers(n_actions)), points.shape[1])
     for _ in range(draws.integers(1, 4)):
-        at = points[draws.integers(len(points))]
-        made = with_rule(draws, made, points, at, 0, int(draws.integers(actions)))
-    return made
+        point = points[draws.integers(len(points))]
+        draft = with_rule(draws, draft, points, point, 0, int(draws.integers(n_actions)))
+    return draft
 
 
-def changed(draws: np.random.Generator, parent: Draft, other: Draft, points: Floats, actions: int) -> Draft:
+def changed(draws: np.random.Generator, parent: Draft, other: Draft, points: Floats, n_actions: int) -> Draft:
     """Return a child of a list without terms: it differs in one thing, or ends as another list does."""
-    kind, n = draws.random(), len(parent.actions)
-    lows, highs, own = parent.lows.copy(), parent.highs.copy(), parent.actions.copy()
-    ends = [(part, r, c) for part in (lows, highs) for r, c in np.argwhere(np.isfinite(part))]
-    at = points[draws.integers(len(points))]
-    if kind < 0.30 and ends:
-        part, r, c = ends[draws.integers(len(ends))]
-        part[r, c] += draws.standard_normal() * draws.choice(MOVES) * points[:, c].std()
+    draw, n_rules = draws.random(), len(parent.actions)
+    lows, highs, new_actions = parent.lows.copy(), parent.highs.copy(), parent.actions.copy()
+    thresholds = [(ends, r, c) for ends in (lows, highs) for r, c in np.argwhere(np.isfinite(ends))]
+    point = points[draws.integers(len(points))]
+    if draw < 0.30 and thresholds:
+        ends, r, c = thresholds[draws.integers(len(thresholds))]
+        ends[r, c] += draws.standard_normal() * draws.choice(MOVES) * points[:, c].std()
         return parent._replace(lows=lows, highs=highs)
-    if kind < 0.58 and n < MOST_RULES:
-        decider = int(deciders(parent, at[None])[0])
-        action = int((own[decider] + draws.integers(1, actions)) % actions) if actions > 1 else 0
-        return with_rule(draws, parent, points, at, decider, action)
-    if kind < 0.68 and n > 1:
-        k, m = int(draws.integers(1, n)), int(draws.integers(len(other.actions)))
+    if draw < 0.58 and n_rules < MOST_RULES:
+        rule_index = int(deciders(parent, point[None])[0])
+        shift = draws.integers(1, n_actions) if n_actions > 1 else 0
+        action = int((new_actions[rule_index] + shift) % n_actions)
+        return with_rule(draws, parent, points, point, rule_index, action)
+    if draw < 0.68 and n_rules > 1:
+        k, m = int(draws.integers(1, n_rules)), int(draws.integers(len(other.actions)))
         mixed = tidy(
             Draft(
                 np.concatenate([lows[:k], other.lows[m:]]),
                 np.concatenate([highs[:k], other.highs[m:]]),
-                np.concatenate([own[:k], other.actions[m:]]),
+                np.concatenate([new_actions[:k], other.actions[m:]]),
                 parent.terms,
             )
         )
         return mixed if len(mixed.actions) <= MOST_RULES else parent
-    if kind < 0.77 and n > 1:
-        r = int(draws.integers(n - 1))
-        add_test(draws, points, at, lows[r], highs[r])
+    if draw < 0.77 and n_rules > 1:
+        r = int(draws.integers(n_rules - 1))
+        add_test(draws, points, point, lows[r], highs[r])
         return tidy(parent._replace(lows=lows, highs=highs))
-    if kind < 0.85 and ends:
-        part, r, c = ends[draws.integers(len(ends))]
-        part[r, c] = -np.inf if part is lows else np.inf
+    if draw < 0.85 and thresholds:
+        ends, r, c = thresholds[draws.integers(len(thresholds))]
+        ends[r, c] = -np.inf if ends is lows else np.inf
         return tidy(parent._replace(lows=lows, highs=highs))
-    if kind < 0.92 and actions > 1:
-        r = int(draws.integers(n))
-        own[r] = (own[r] + draws.integers(1, actions)) % actions
-        return tidy(parent._replace(actions=own))
-    if kind < 0.97 and n > 1:
-        return without_rule(parent, int(draws.integers(n - 1)))
-    if n > 2:
-        i, j = draws.choice(n - 1, 2, replace=False)
-        swap = np.arange(n)
+    if draw < 0.92 and n_actions > 1:
+        r = int(draws.integers(n_rules))
+        new_actions[r] = (new_actions[r] + draws.integers(1, n_actions)) % n_actions
+        return tidy(parent._replace(actions=new_actions))
+    if draw < 0.97 and n_rules > 1:
+        return without_rule(parent, int(draws.integers(n_rules - 1)))
+    if n_rules > 2:
+        i, j = draws.choice(n_rules - 1, 2, replace=False)
+        swap = np.arange(n_rules)
         swap[i], swap[j] = j, i
-        return tidy(parent._replace(lows=lows[swap], highs=highs[swap], actions=own[swap]))
-    return random_draft(draws, points, actions)
+        return tidy(parent._replace(lows=lows[swap], highs=highs[swap], actions=new_actions[swap]))
+    return random_draft(draws, points, n_actions)

@@ -57,13 +57,13 @@ def copy_list(rules: Rules, out: Rules) -> None:
 
 
 @kernel
-def copy_rule(rules: Rules, r: int, out: Rules, to: int) -> None:
+def copy_rule(rules: Rules, r: int, out: Rules, target: int) -> None:
     """Write rule r of a list over a rule of another, or of the same."""
     for d in range(rules.lows.shape[1]):
-        out.lows[to, d], out.highs[to, d] = rules.lows[r, d], rules.highs[r, d]
+        out.lows[target, d], out.highs[target, d] = rules.lows[r, d], rules.highs[r, d]
     for w in range(rules.masks.shape[1]):
-        out.masks[to, w] = rules.masks[r, w]
-    out.actions[to] = rules.actions[r]
+        out.masks[target, w] = rules.masks[r, w]
+    out.actions[target] = rules.actions[r]
 
 
 @kernel
@@ -86,10 +86,10 @@ def decide(rules: Rules, chosen: NDArray[np.uint64]) -> None:
     for w in range(chosen.shape[1]):
         for a in range(len(chosen)):
             chosen[a, w] = ZERO
-        left = EVERY
+        undecided = EVERY
         for r in range(len(rules.actions)):
-            chosen[rules.actions[r], w] |= left & rules.masks[r, w]
-            left &= ~rules.masks[r, w]
+            chosen[rules.actions[r], w] |= undecided & rules.masks[r, w]
+            undecided &= ~rules.masks[r, w]
 
 
 @kernel
@@ -102,11 +102,11 @@ def decider(rules: Rules, s: int) -> int:
 
 
 @kernel
-def differ(before: NDArray[np.uint64], after: NDArray[np.uint64]) -> bool:
+def differ(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> bool:
     """Return whether two choices `(A, words)` differ in a state."""
-    for a in range(len(before)):
-        for w in range(before.shape[1]):
-            if before[a, w] != after[a, w]:
+    for a in range(len(first)):
+        for w in range(first.shape[1]):
+            if first[a, w] != second[a, w]:
                 return True
     return False
 
@@ -114,17 +114,18 @@ def differ(before: NDArray[np.uint64], after: NDArray[np.uint64]) -> bool:
 @kernel
 def widen(points: Ints, rules: Rules, lows: Ints, highs: Ints) -> None:
     """Open every end of an interval, up to `lows` and `highs`, that makes no difference in any state."""
-    actions, words = 1, rules.masks.shape[1]
+    n_actions, n_words = 1, rules.masks.shape[1]
     for a in rules.actions:
-        actions = max(actions, a + 1)
-    before, after = np.zeros((actions, words), np.uint64), np.zeros((actions, words), np.uint64)
-    decide(rules, before)
+        n_actions = max(n_actions, a + 1)
+    shape = n_actions, n_words
+    chosen_before, chosen_after = np.zeros(shape, np.uint64), np.zeros(shape, np.uint64)
+    decide(rules, chosen_before)
     for r in range(len(rules.actions) - 2, -1, -1):
         for d in range(len(lows)):
             for ends, end in ((rules.lows, lows[d]), (rules.highs, highs[d])):
-                present, ends[r, d] = ends[r, d], end
+                old_end, ends[r, d] = ends[r, d], end
                 match_states(points, rules, r)
-                decide(rules, after)
-                if differ(before, after):
-                    ends[r, d] = present
+                decide(rules, chosen_after)
+                if differ(chosen_before, chosen_after):
+                    ends[r, d] = old_end
                     match_states(points, rules, r)

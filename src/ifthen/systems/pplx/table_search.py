@@ -56,16 +56,16 @@ class Lists(NamedTuple):
     fitness: Floats
     """`(N,)`: the mean value of the starts, by the model."""
 
-    def rules(self, n: int, points: Ints) -> Rules:
+    def rules(self, n_rules: int, points: Ints) -> Rules:
         """Return a copy of the list of n rules, over states `(D, features)`."""
-        lows, highs = np.moveaxis(self.bounds[n - 1, :n], 2, 0)
-        return rules_over(points, lows, highs, self.actions[n - 1, :n].astype(np.int64))
+        lows, highs = np.moveaxis(self.bounds[n_rules - 1, :n_rules], 2, 0)
+        return rules_over(points, lows, highs, self.actions[n_rules - 1, :n_rules].astype(np.int64))
 
     def put(self, rules: Rules, fitness: float) -> None:
         """Write a list over the one of its length."""
-        n = len(rules.actions)
-        self.bounds[n - 1, :n] = np.stack([rules.lows, rules.highs], axis=2)
-        self.actions[n - 1, :n], self.fitness[n - 1] = rules.actions, fitness
+        n_rules = len(rules.actions)
+        self.bounds[n_rules - 1, :n_rules] = np.stack([rules.lows, rules.highs], axis=2)
+        self.actions[n_rules - 1, :n_rules], self.fitness[n_rules - 1] = rules.actions, fitness
 
     def copied(self) -> Lists:
         """Return the same lists in arrays of their own."""
@@ -73,7 +73,7 @@ class Lists(NamedTuple):
         return Lists(counts.copy(), bounds.copy(), actions.copy(), fitness.copy())
 
 
-class Known(NamedTuple):
+class SolvedTable(NamedTuple):
     """What the counts say."""
 
     table: LearntTable
@@ -93,75 +93,81 @@ class Known(NamedTuple):
         return float(np.abs(self.values).mean()) or 1.0
 
 
-def known_of(table: LearntTable) -> Known:
+def solved_table(table: LearntTable) -> SolvedTable:
     """Return what a table says, with its optimal values."""
-    states, actions, _ = table.next_state.shape
-    known = Known(table, np.zeros(states), np.zeros((states, actions)))
-    solve(table, known.values, known.q)
-    return known
+    n_states, n_actions, _ = table.next_state.shape
+    solved = SolvedTable(table, np.zeros(n_states), np.zeros((n_states, n_actions)))
+    solve(table, solved.values, solved.q)
+    return solved
 
 
-def rules_for(states: int, actions: int) -> int:
+def rules_for(n_states: int, n_actions: int) -> int:
     """Return the length of the longest list, for a number of states and actions."""
-    fewest = max(round(RULES_PER_ACTION * actions), FEWEST_RULES)
-    return min(max(round(RULES_PER_STATE * states), fewest), MOST_RULES)
+    fewest = max(round(RULES_PER_ACTION * n_actions), FEWEST_RULES)
+    return min(max(round(RULES_PER_STATE * n_states), fewest), MOST_RULES)
 
 
-def candidates_for(states: int) -> int:
+def candidates_for(n_states: int) -> int:
     """Return how many lists a search tries, for a number of states."""
-    return min(FEWEST_CANDIDATES + CANDIDATES_PER_STATE * states, MOST_CANDIDATES)
+    return min(FEWEST_CANDIDATES + CANDIDATES_PER_STATE * n_states, MOST_CANDIDATES)
 
 
-def first_lists(known: Known, counts: Ints, first: Rules) -> Lists:
+def first_lists(solved: SolvedTable, counts: Ints, first: Rules) -> Lists:
     """Return a list, and what is left of it with fewer rules."""
-    n, features = first.lows.shape
-    bounds = np.zeros((n, n, features, 2), np.int32)
-    bounds[:] = known.table.lows[:, None]
-    lists = Lists(counts, bounds, np.zeros((n, n), np.int32), np.full(n, -np.inf))
-    lists.put(first, float(list_value(known.table, first)))
-    shorten(known, lists)
+    n_rules, n_features = first.lows.shape
+    bounds = np.zeros((n_rules, n_rules, n_features, 2), np.int32)
+    bounds[:] = solved.table.lows[:, None]
+    lists = Lists(counts, bounds, np.zeros((n_rules, n_rules), np.int32), np.full(n_rules, -np.inf))
+    lists.put(first, float(list_value(solved.table, first)))
+    shorten(solved, lists)
     return lists
 
 
 def random_rules(keys: list[int], table: LearntTable) -> Rules:
     """Return a list with a rule for each key: random actions in random states, the last one everywhere."""
-    states, actions, _ = table.next_state.shape
-    places = np.array([key % states for key in keys])
-    does = np.array([key // states % actions for key in keys])
-    return total(table, table.points[places], table.points[places], does)
+    n_states, n_actions, _ = table.next_state.shape
+    rule_states = np.array([key % n_states for key in keys])
+    rule_actions = np.array([key // n_states % n_actions for key in keys])
+    return total(table, table.points[rule_states], table.points[rule_states], rule_actions)
 
 
 def search_length(
-    keys: list[np.uint64], n: int, known: Known, lists: Lists, candidates: int, first: bool, threads: int
+    keys: list[np.uint64],
+    n: int,
+    solved: SolvedTable,
+    lists: Lists,
+    candidates: int,
+    first: bool,
+    threads: int,
 ) -> None:
     """Anneal lists of n rules and keep the best, if it is better than the one there is.
 
     Args:
         keys: a stream for each chain.
         n: how many rules.
-        known: the table.
+        solved: the table.
         lists: the best list of each length so far; changes.
         candidates: how many lists each chain tries.
         first: whether all chains begin hot.
         threads: how many threads to use.
     """
-    table, unit = known.table, known.unit
-    begin = best_of(neighbours(lists, n, known), table)
+    table, unit = solved.table, solved.unit
+    start = best_of(neighbours(lists, n, solved), table)
     if n == 1:
-        lists.put(begin, float(list_value(table, begin)))
+        lists.put(start, float(list_value(table, start)))
         return
-    found, values = [copied(begin) for _ in keys], np.empty(len(keys))
+    chain_best, values = [copied(start) for _ in keys], np.empty(len(keys))
 
-    def work(first_chain: int, last_chain: int) -> None:
+    def run_chains(first_chain: int, last_chain: int) -> None:
         for c in range(first_chain, last_chain):
-            hot = HOT if first or c % 2 else WARM
-            values[c] = anneal(keys[c], table, candidates, unit * hot, unit * COLD, copied(begin), found[c])
+            hot, cold = unit * (HOT if first or c % 2 else WARM), unit * COLD
+            values[c] = anneal(keys[c], table, candidates, hot, cold, copied(start), chain_best[c])
 
-    for_slices(work, len(keys), threads)
+    for_slices(run_chains, len(keys), threads)
     best = int(values.argmax())
     if values[best] > lists.fitness[n - 1]:
-        widen(table.points, found[best], table.lows, table.highs)
-        lists.put(found[best], float(values[best]))
+        widen(table.points, chain_best[best], table.lows, table.highs)
+        lists.put(chain_best[best], float(values[best]))
 
 
 def total(table: LearntTable, lows: NDArray[Any], highs: NDArray[Any], actions: NDArray[Any]) -> Rules:
@@ -171,21 +177,21 @@ def total(table: LearntTable, lows: NDArray[Any], highs: NDArray[Any], actions: 
     return rules_over(table.points, lows, highs, actions)
 
 
-def neighbours(lists: Lists, n: int, known: Known) -> list[Rules]:
+def neighbours(lists: Lists, n: int, solved: SolvedTable) -> list[Rules]:
     """Return the lists to begin a search of n rules with: the present one, a longer and a shorter one.
 
     For one rule they are all lists there are.
     """
-    table, actions = known.table, known.q.shape[1]
+    table, n_actions = solved.table, solved.q.shape[1]
     if n == 1:
-        return [total(table, table.lows[None], table.highs[None], np.array([a])) for a in range(actions)]
-    twice = np.maximum(np.arange(n) - 1, 0)  # the shorter one's first rule comes twice
-    found = [lists.rules(n, table.points), picked(lists.rules(n - 1, table.points), twice)]
+        return [total(table, table.lows[None], table.highs[None], np.array([a])) for a in range(n_actions)]
+    doubled = np.maximum(np.arange(n) - 1, 0)  # the shorter one's first rule comes twice
+    rules = [lists.rules(n, table.points), picked(lists.rules(n - 1, table.points), doubled)]
     if n < len(lists.fitness):
         longer, order = lists.rules(n + 1, table.points), np.zeros(1, np.int64)
-        drop_least_missed(table, copied(longer), DRIFT * known.unit, order, np.zeros(1))
-        found.append(picked(longer, np.delete(np.arange(n + 1), order)))
-    return found
+        drop_least_missed(table, copied(longer), DRIFT * solved.unit, order, np.zeros(1))
+        rules.append(picked(longer, np.delete(np.arange(n + 1), order)))
+    return rules
 
 
 def best_of(candidates: list[Rules], table: LearntTable) -> Rules:
@@ -193,11 +199,11 @@ def best_of(candidates: list[Rules], table: LearntTable) -> Rules:
     return max(candidates, key=lambda rules: float(list_value(table, rules)))
 
 
-def shorten(known: Known, lists: Lists) -> None:
+def shorten(solved: SolvedTable, lists: Lists) -> None:
     """Write for every length what the longest list leaves without its least missed rules."""
-    n, table = len(lists.fitness), known.table
+    n, table = len(lists.fitness), solved.table
     longest, order, values = lists.rules(n, table.points), np.zeros(n - 1, np.int64), np.zeros(n - 1)
-    drop_least_missed(table, copied(longest), DRIFT * known.unit, order, values)
-    for gone in range(1, n):
-        rest = picked(longest, np.setdiff1d(np.arange(n), order[:gone]))
-        lists.put(rest, float(values[gone - 1]))
+    drop_least_missed(table, copied(longest), DRIFT * solved.unit, order, values)
+    for n_dropped in range(1, n):
+        shorter = picked(longest, np.setdiff1d(np.arange(n), order[:n_dropped]))
+        lists.put(shorter, float(values[n_dropped - 1]))

@@ -85,8 +85,8 @@ def discount_in_short(task: EnvTask, longest: float) -> float:
         longest: the steps of the longest episode that was cut, infinity if none was. An environment may cut
             episodes long before the task's `t_max`.
     """
-    ahead = SHORT_SIGHT * min(task.t_max, longest)
-    return min(task.gamma, MOST_DISCOUNT, max(LEAST_IN_SHORT, 1 - 1 / ahead))
+    steps_ahead = SHORT_SIGHT * min(task.t_max, longest)
+    return min(task.gamma, MOST_DISCOUNT, max(LEAST_IN_SHORT, 1 - 1 / steps_ahead))
 
 
 def discount_of(bench: Bench, known: Knowledge) -> float:
@@ -111,79 +111,80 @@ def longest_cut(moves: NDArray[np.int16]) -> float:
     return float(max(lengths[moves[ends] == CUT], default=math.inf))
 
 
-def learn_values(bench: Bench, known: Knowledge, place: int, epochs: int) -> tuple[Knowledge, float]:
+def learn_values(bench: Bench, known: Knowledge, phase_epoch: int, n_epochs: int) -> tuple[Knowledge, float]:
     """Play an epoch of the phase and learn from all steps so far; return the mean error of the values too.
 
     Args:
         bench: plays.
         known: what is known.
-        place: the number of the epoch in the phase.
-        epochs: how many the phase has.
+        phase_epoch: the number of the epoch in the phase.
+        n_epochs: how many the phase has.
     """
     nets, errors, teacher = known.nets.copy(), list[float](), bench.teacher
     gamma, decay = discount_of(bench, known), decay_of(bench, known)
-    if place == 0 and teacher is None:
+    if phase_epoch == 0 and teacher is None:
         known = known._replace(scale=scale_of(known, gamma))
-    per_step = min(MOST_PER_STEP, max(1.0, UPDATES / (bench.quota * epochs)))
-    waits = known.is_short and teacher is None and (place == 0 or not known.informs)
-    unlearnt = len(known.moves) if waits else 0
+    per_step = min(MOST_PER_STEP, max(1.0, UPDATES / (bench.quota * n_epochs)))
+    must_wait = known.is_short and teacher is None and (phase_epoch == 0 or not known.informs)
+    unlearnt = len(known.moves) if must_wait else 0
     while bench.left > 0 or not errors:
-        done, before = (place + bench.steps / bench.quota) / epochs, bench.steps
+        progress, steps_before = (phase_epoch + bench.steps / bench.quota) / n_epochs, bench.steps
         if teacher is None:
-            known = known.told(practise(bench, known, nets[0], done))
+            known = known.with_episodes(practise(bench, known, nets[0], progress))
         else:
-            known = known.told(taught(bench, known, teacher, place + len(errors)))
-            if place == 0 and not errors:
+            known = known.with_episodes(taught(bench, known, teacher, phase_epoch + len(errors)))
+            if phase_epoch == 0 and not errors:
                 known = known._replace(scale=scale_of(known, gamma))
-        rate = FIRST_RATE + (LAST_RATE - FIRST_RATE) * min(1.0, done)
-        late = unlearnt if known.informs else 0
-        key, updates = bench.key("train", before), int(per_step * (bench.steps - before + late))
-        own = known.memory, len(known.moves), known.scaling, gamma, rate, decay, updates, bench.task.n_actions
-        errors.append(float(train(key, *own, nets[:4], advice_of(teacher, known))))
-        unlearnt -= late
+        rate = FIRST_RATE + (LAST_RATE - FIRST_RATE) * min(1.0, progress)
+        due = unlearnt if known.informs else 0
+        updates = int(per_step * (bench.steps - steps_before + due))
+        key = bench.key("train", steps_before)
+        steps, advice = (known.memory, len(known.moves), known.scaling), advice_of(teacher, known)
+        error = train(key, *steps, gamma, rate, decay, updates, bench.task.n_actions, nets[:4], advice)
+        errors.append(float(error))
+        unlearnt -= due
     if teacher is not None:
         nets[-1] = nets[1]
         return known._replace(nets=nets), float(np.mean(errors))
     known = known._replace(nets=nets)
-    if place >= TESTED_FROM * epochs:
+    if phase_epoch >= TESTED_FROM * n_epochs:
         known = keep_if_best(bench, known)
-    if place == epochs - 1:  # from now on the best one learns
+    if phase_epoch == n_epochs - 1:  # from now on the best one learns
         nets = np.zeros_like(known.nets)
         nets[0] = nets[1] = nets[-1] = known.nets[-1]
         known = known._replace(nets=nets)
     return known, float(np.mean(errors))
 
 
-def catch_up(bench: Bench, known: Knowledge, done: float) -> Knowledge:
+def catch_up(bench: Bench, known: Knowledge, progress: float) -> Knowledge:
     """Return what is known once the network has learnt from all steps so far, as it takes the counts' place.
 
     Args:
         bench: plays.
         known: what is known.
-        done: the share of the phase that is over. The network gets this share of its updates.
+        progress: the share of the phase that is over. The network gets this share of its updates.
     """
     gamma, decay, nets = discount_of(bench, known), decay_of(bench, known), known.nets.copy()
     known = known._replace(scale=scale_of(known, gamma))
-    updates = int(min(done * UPDATES, MOST_PER_STEP * len(known.moves)))
-    own = known.memory, len(known.moves), known.scaling, gamma, FIRST_RATE, decay, updates
-    train(bench.key("catch up"), *own, bench.task.n_actions, nets[:4], NO_ADVICE)
+    updates = int(min(progress * UPDATES, MOST_PER_STEP * len(known.moves)))
+    key, steps = bench.key("catch up"), (known.memory, len(known.moves), known.scaling)
+    train(key, *steps, gamma, FIRST_RATE, decay, updates, bench.task.n_actions, nets[:4], NO_ADVICE)
     known = known._replace(nets=nets).with_clock(by_counts=0.0, network_return=-np.inf)
     return keep_if_best(bench, known)
 
 
 def learn_on(bench: Bench, known: Knowledge, episodes: list[Trajectory]) -> Knowledge:
     """Return what is known after episodes of lists, whose steps are remembered and learnt from."""
-    forgets, teacher = not len(known.moves), bench.teacher
-    known, nets = known.told(episodes), known.nets.copy()
-    if forgets or (teacher is not None and teacher.has_values):
-        return known.forgetting()  # the plan is over, or there is nothing to learn
-    own = known.memory, len(known.moves), known.scaling, discount_of(bench, known), LAST_RATE
-    decay, updates = decay_of(bench, known), FEW_UPDATES
+    is_over, teacher = not len(known.moves), bench.teacher
+    known, nets = known.with_episodes(episodes), known.nets.copy()
+    if is_over or (teacher is not None and teacher.has_values):
+        return known.without_memory()  # the plan is over, or there is nothing to learn
+    key, steps = bench.key("learn on"), (known.memory, len(known.moves), known.scaling)
+    gamma, decay, updates = discount_of(bench, known), decay_of(bench, known), FEW_UPDATES
     if known.is_short and teacher is None:
         updates = min(updates, int(MOST_PER_STEP * sum(len(episode.actions) for episode in episodes)))
-    train(
-        bench.key("learn on"), *own, decay, updates, bench.task.n_actions, nets[:4], advice_of(teacher, known)
-    )
+    advice = advice_of(teacher, known)
+    train(key, *steps, gamma, LAST_RATE, decay, updates, bench.task.n_actions, nets[:4], advice)
     nets[-1] = nets[1]
     return known._replace(nets=nets)
 
@@ -195,31 +196,31 @@ def advice_of(teacher: Teacher | None, known: Knowledge) -> NDArray[np.int16]:
 
 def taught(bench: Bench, known: Knowledge, teacher: Teacher, turn: int) -> list[Trajectory]:
     """Let a teacher play a few episodes, with more and fewer random actions in turn."""
-    k = bench.affordable(bench.left / 2, known.length, 1, TOGETHER)
+    n_episodes = bench.affordable(bench.left / 2, known.length, 1, TOGETHER)
     key = bench.key("explore", bench.steps)
-    return bench.explore(teacher, RANDOM_IN_TEACHING[turn % len(RANDOM_IN_TEACHING)], bench.seeds(k), key)
+    epsilon = RANDOM_IN_TEACHING[turn % len(RANDOM_IN_TEACHING)]
+    return bench.explore(teacher, epsilon, bench.seeds(n_episodes), key)
 
 
-def practise(bench: Bench, known: Knowledge, net: NDArray[np.float32], done: float) -> list[Trajectory]:
+def practise(bench: Bench, known: Knowledge, net: NDArray[np.float32], progress: float) -> list[Trajectory]:
     """Play a few episodes by the network, and by the best list while it does better."""
-    k = bench.affordable(bench.left / 2, known.length, 1, bench.plenty * TOGETHER)
+    n_episodes = bench.affordable(bench.left / 2, known.length, 1, bench.plenty * TOGETHER)
     leads = np.nanmax([-np.inf, *known.scores]) > known.network_return
-    by_list = round(k * (BY_LISTS - LESS_BY_LISTS * done)) if leads else 0
-    share = max(LAST_RANDOM, FIRST_RANDOM * (1 - done / RANDOM_UNTIL))
-    seeds, before = bench.seeds(k), bench.steps
-    episodes = bench.explore(net, share, seeds[by_list:], bench.key("explore", before), known.scaling)
-    return episodes + bench.explore(
-        known.best, RANDOM_IN_LISTS, seeds[:by_list], bench.key("explore by list", before)
-    )
+    n_by_list = round(n_episodes * (BY_LISTS - LESS_BY_LISTS * progress)) if leads else 0
+    epsilon = max(LAST_RANDOM, FIRST_RANDOM * (1 - progress / RANDOM_UNTIL))
+    seeds, steps_before = bench.seeds(n_episodes), bench.steps
+    key, list_key = bench.key("explore", steps_before), bench.key("explore by list", steps_before)
+    episodes = bench.explore(net, epsilon, seeds[n_by_list:], key, known.scaling)
+    return episodes + bench.explore(known.best, RANDOM_IN_LISTS, seeds[:n_by_list], list_key)
 
 
 def keep_if_best(bench: Bench, known: Knowledge) -> Knowledge:
     """Play greedy episodes by the target network, which is the steadier one, and keep it if it is best."""
-    k = bench.affordable(TESTING_TAKES * bench.quota, known.length, 1, bench.plenty * TESTED_ON)
+    n_episodes = bench.affordable(TESTING_TAKES * bench.quota, known.length, 1, bench.plenty * TESTED_ON)
     nets, score = known.nets.copy(), known.network_return
-    if k >= FEWEST_TESTED_ON:
-        episodes = bench.explore(known.nets[1], 0.0, bench.seeds(k), np.uint64(0), known.scaling)
-        known, score = known.told(episodes), bench.mean_return(episodes)
+    if n_episodes >= FEWEST_TESTED_ON:
+        episodes = bench.explore(known.nets[1], 0.0, bench.seeds(n_episodes), np.uint64(0), known.scaling)
+        known, score = known.with_episodes(episodes), bench.mean_return(episodes)
         if score < known.network_return:
             return known
     nets[-1] = nets[1]
@@ -231,10 +232,10 @@ def scale_of(known: Knowledge, gamma: float) -> Floats:
     points = known.points.astype(np.float64)
     spread = points.std(axis=0)
     spread = np.where(spread > 1e-8 * (1 + np.abs(points).max(axis=0)), spread, 1.0)
-    returns, total = np.zeros(len(known.moves)), 0.0
+    returns, discounted = np.zeros(len(known.moves)), 0.0
     for i in range(len(known.moves) - 1, -1, -1):
-        total = 0.0 if known.moves[i] < 0 else float(known.rewards[i]) + gamma * total
-        returns[i] = total
-    own = returns[known.moves >= 0]
-    size = max(float(own.std()), abs(float(own.mean())) / 3)
-    return np.concatenate([points.mean(axis=0), spread, [1 / size if size > 0 else 1.0]])
+        discounted = 0.0 if known.moves[i] < 0 else float(known.rewards[i]) + gamma * discounted
+        returns[i] = discounted
+    step_returns = returns[known.moves >= 0]
+    return_size = max(float(step_returns.std()), abs(float(step_returns.mean())) / 3)
+    return np.concatenate([points.mean(axis=0), spread, [1 / return_size if return_size > 0 else 1.0]])
