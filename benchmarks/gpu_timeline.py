@@ -134,7 +134,7 @@ class Watch:
 
         targets: Sequence[tuple[Any, str, Callable[..., Any]]] = (
             (Trials, "advance", self.advance),
-            (Trials, "_tell", as_part("telling")),
+            (Trials, "_update_systems", as_part("telling")),
             (gpu_memory, "wait_for", as_part("waiting")),
             (gpu.Repeated, "__call__", self.launch),
         )
@@ -226,7 +226,7 @@ def lengths(epochs: Sequence[int]) -> None:
 def rules_of(learner: Any) -> RuleBatch:
     """Return the rules of a population."""
     population: Population = learner.now.population
-    if learner.learns:
+    if learner.n_learnt:
         return population.batch(STRENGTH, learner.parameters.x0)
     return population.batch(LIST, default=learner.task.default_action)
 

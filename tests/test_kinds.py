@@ -41,13 +41,13 @@ ON_TASKS: dict[str, int] = {
     "robustness.worst_start:worst_starts": 1,
     "study.histories:history_table": 1,
     "systems.presets:preset": 1,
-    "systems.system:System.suited": 1,
+    "systems.system:System._suited": 1,
     "verification.case:grounds": 1,
 }
 ON_RULESETS: dict[str, int] = {
     "explanation.diff:differing": 1,
     "simplify.compact:_votes": 1,
-    "systems.pittsburgh_system:checked_start": 1,
+    "systems.start_rules:check_start": 1,
 }
 # The same in pages, by file.
 IN_PAGES: dict[str, int] = {}

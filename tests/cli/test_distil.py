@@ -52,7 +52,9 @@ def test_a_function_becomes_rules_with_returns_fidelity_and_a_folder(ifthen: Run
     assert '"teacher": "sign"' in (here / "said.json").read_text()
     report = (here / "run" / files.REPORT).read_text()
     assert "ifthen distil hay_teachers:sign" in report
-    assert package.load(here / "run" / files.MODEL).taught is not None
+    learner = package.load(here / "run" / files.MODEL)
+    assert isinstance(learner, package.PPLX)
+    assert learner.taught is not None
     refused(ifthen("distil", "hay_teachers:sign", TASK, "--out", "run"), "already holds a run", "--overwrite")
     again = ifthen("distil", "run", TASK, *QUICK)  # the rules are a teacher themselves
     assert again.code == 0, again.err

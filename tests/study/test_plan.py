@@ -46,7 +46,7 @@ def test_the_sensitivity_study_varies_the_rollouts_only() -> None:
 def test_the_study_of_noise_trains_both_systems_in_three_ways() -> None:
     plan = read_plan(STUDIES / "noise.toml", [])
     learners = [plan.make_system(Trial(s.name, "FrozenLake-4-0.1", 0)) for s in plan.systems]
-    ways = [(x.name, x.method, x.parameters.noise) for x in learners]
+    ways = [(x.name, getattr(x.parameters, "fitness", "sampled"), x.parameters.noise) for x in learners]
     assert ways[:3] == [
         ("PPL-ST", "sampled", "stream"),
         ("PPL-ST", "sampled", "aligned"),

@@ -197,6 +197,6 @@ def test_all_arrays_of_all_systems_are_known() -> None:
     learners = [make(name) for name in SYSTEMS] + [make("PPL-X", task=env_task(HAYSTACK))]
     for system in learners:
         system.learn(epochs=0)
-        arrays = system.saved_arrays(system.now.population)
+        arrays = system._saved_arrays(system.now.population)
         assert set(arrays) <= known
         assert all(isinstance(array, np.ndarray) for array in arrays.values())

@@ -122,6 +122,7 @@ OTHER_X0 = StrengthRules(CORNERS, [1, 1, 2], *NAMES, np.zeros((3, 3)), np.zeros(
         ),
         ("PPL-ST", OTHER_X0, r"start has x0 = 5, but the parameter x0 is 10\. Give x0=5\.0"),
         ("PPL-DL", "rules.txt", "start must be a RuleSet, not 'rules.txt'"),
+        ("PPL-X", "rules.txt", "start must be a RuleSet, not 'rules.txt'"),
         ("XCSF", LIST, "XCSF cannot start from a ruleset"),
     ],
 )

@@ -104,15 +104,15 @@ def random_allele(key: np.uint64, any_key: np.uint64, at: int, d: int, end: int,
 
 
 @kernel
-def geometric(u: float, tail: float, most: int) -> int:
-    """Return a variate on 1, 2, … whose probability of exceeding k is `tail`**k, at most `most`."""
-    if most > WIDE:
-        return most if u <= 0.0 else int(min(max(math.ceil(math.log(u) / math.log(tail)), 1), most))
+def geometric(u: float, tail: float, largest: int) -> int:
+    """Return a variate on 1, 2, … whose probability of exceeding k is `tail`**k, at most `largest`."""
+    if largest > WIDE:
+        return largest if u <= 0.0 else int(min(max(math.ceil(math.log(u) / math.log(tail)), 1), largest))
     k = 1
-    beyond = tail
-    while u < beyond and k < most:
+    p_beyond = tail
+    while u < p_beyond and k < largest:
         k += 1
-        beyond *= tail
+        p_beyond *= tail
     return k
 
 

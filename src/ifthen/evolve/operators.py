@@ -34,14 +34,14 @@ def tournament(key: np.uint64, fitness: Floats, size: int) -> int:
 @kernel
 def swap_alleles(key: np.uint64, p_swap: float, rulesets: Rulesets, i: int, j: int) -> None:
     """Swap each allele of the rules that i and j both have with probability `p_swap`."""
-    bounds, actions, features = rulesets.bounds, rulesets.actions, rulesets.bounds.shape[2]
-    alleles = 2 * features + 1
+    bounds, actions, n_features = rulesets.bounds, rulesets.actions, rulesets.bounds.shape[2]
+    n_alleles = 2 * n_features + 1
     for r in range(min(rulesets.lengths[i], rulesets.lengths[j])):
-        for d in range(features):
+        for d in range(n_features):
             for end in range(2):
-                if uniform(key, r * alleles + 2 * d + end) < p_swap:
+                if uniform(key, r * n_alleles + 2 * d + end) < p_swap:
                     bounds[i, r, d, end], bounds[j, r, d, end] = bounds[j, r, d, end], bounds[i, r, d, end]
-        if uniform(key, r * alleles + 2 * features) < p_swap:
+        if uniform(key, r * n_alleles + 2 * n_features) < p_swap:
             actions[i, r], actions[j, r] = actions[j, r], actions[i, r]
 
 
@@ -82,15 +82,15 @@ def mutate(
     key: np.uint64, p_mut: float, rulesets: Rulesets, i: int, alleles: Alleles, n_actions: int
 ) -> None:
     """Mutate each allele of the rules of individual i with probability `p_mut`."""
-    bounds, actions, features = rulesets.bounds, rulesets.actions, rulesets.bounds.shape[2]
+    bounds, actions, n_features = rulesets.bounds, rulesets.actions, rulesets.bounds.shape[2]
     at = 0
     for r in range(rulesets.lengths[i]):
-        for d in range(features):
+        for d in range(n_features):
             for end in range(2):
                 u = uniform(key, at)
                 if u < p_mut:
-                    old = bounds[i, r, d, end]
-                    bounds[i, r, d, end] = moved_allele(key, at, old, d, end, u / p_mut, alleles)
+                    allele = bounds[i, r, d, end]
+                    bounds[i, r, d, end] = moved_allele(key, at, allele, d, end, u / p_mut, alleles)
                 at += DRAWS
         actions[i, r] = mutate_action(key, at, p_mut, actions[i, r], n_actions)
         at += DRAWS

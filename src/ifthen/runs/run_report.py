@@ -48,7 +48,7 @@ def learning_curve(system: System, measurements: Mapping[str, Evaluation]) -> Fi
     fractions = trained.fraction is not None and held_out.fraction is not None
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")
     axes = figure.subplots()
-    fitness = held_out if system.method == "exact" else trained
+    fitness = held_out if system.watched_column == "exact_performance" else trained
     for column, evaluation, label, colour, style in (
         ("mean_fitness", fitness, "mean fitness of the population", GREY, "-"),
         ("performance", trained, f"ruleset {trained_on}", BLUE, "-"),

@@ -90,9 +90,9 @@ class EvaluationCallback:
         ruleset, (_, task) = system.ruleset, with_task(system, self.task)
         score = shared_simulator(task, threads=system.threads).held_out(ruleset, self.episodes)
         is_best = not self.log or score > self.best_score
-        last = system.now.records[-1]
-        learnt: Record = {name: last[name] for name in ("epoch", "steps", "episodes") if name in last}
-        self.log.append({**learnt, "score": score, "rules": len(ruleset)})
+        record = system.now.records[-1]
+        progress: Record = {name: record[name] for name in ("epoch", "steps", "episodes") if name in record}
+        self.log.append({**progress, "score": score, "rules": len(ruleset)})
         if is_best and self.best is not None:
             system.save(self.best)
         return score
@@ -123,8 +123,8 @@ class StopAt:
 
     def reached(self, system: System) -> bool:
         """Return whether the score was reached at the last measurements."""
-        last = self._scores(system)
-        return len(last) == self.times and all(score >= self.score for score in last)
+        scores = self._scores(system)
+        return len(scores) == self.times and all(score >= self.score for score in scores)
 
     def _scores(self, system: System) -> list[float]:
         if isinstance(self.of, EvaluationCallback):
@@ -161,8 +161,8 @@ class TensorBoard:
         if self._writer is None:
             self._writer = self._make_writer(logdir=str(self.folder), purge_step=0)
             self._writer.add_text("run", _about(system), 0)
-        new = list(takewhile(lambda row: row[self.by] > self._written, reversed(system.now.records)))
-        for row in reversed(new):
+        new_rows = list(takewhile(lambda row: row[self.by] > self._written, reversed(system.now.records)))
+        for row in reversed(new_rows):
             if row[self.by] > self._written:
                 self._written = int(row[self.by])
                 self._write(row, system.task.failure_mark)
@@ -175,8 +175,8 @@ class TensorBoard:
         would hide the curve. `failed_share` says how many there are.
         """
         for name, value in row.items():
-            known = isinstance(value, (int, float)) and math.isfinite(value)
-            if known and not (name in RETURNS and value <= floor):
+            is_finite = isinstance(value, (int, float)) and math.isfinite(value)
+            if is_finite and not (name in RETURNS and value <= floor):
                 self._writer.add_scalar(name, value, self._written)
 
     def close(self) -> None:
@@ -198,6 +198,6 @@ def _summary_writer() -> Any:
 
 def _about(system: System) -> str:
     """Return what a run is, as a table in Markdown."""
-    given = {"system": system.name, "task": system.task.name, "seed": system.seed}
-    rows = {**given, **system.parameters.model_dump()}
+    run = {"system": system.name, "task": system.task.name, "seed": system.seed}
+    rows = {**run, **system.parameters.model_dump()}
     return "\n".join(["| name | value |", "|---|---|", *(f"| {k} | {v} |" for k, v in rows.items())])

@@ -52,13 +52,13 @@ class Goal(NamedTuple):
 
 
 def checked_goal(
-    bare: Sequence[int], asked: Mapping[str, int | None], default_epochs: int, now: Moment | None
+    bare: Sequence[int], lengths: Mapping[str, int | None], default_epochs: int, now: Moment | None
 ) -> Goal:
     """Return when to stop, or raise where that is no count, or more than one.
 
     Args:
         bare: numbers without a name, which raise.
-        asked: how many more epochs, steps, episodes or total_timesteps; None where not asked for.
+        lengths: how many more epochs, steps, episodes or total_timesteps; None where not asked for.
         default_epochs: how many more epochs where nothing is asked for.
         now: the state that learning goes on from.
     """
@@ -68,31 +68,31 @@ def checked_goal(
             f"learn({number}) could mean learn(epochs={number}), learn(steps={number}), learn(episodes="
             f"{number}) or, as in Stable-Baselines3, learn(total_timesteps={number}): say which."
         )
-    given = {name: number for name, number in asked.items() if number is not None} or {
+    named = {name: number for name, number in lengths.items() if number is not None} or {
         "epochs": default_epochs
     }
-    if len(given) > 1:
-        also = " (total_timesteps is another word for steps)" if "total_timesteps" in given else ""
-        raise ParameterError(f"learn takes one of epochs, steps and episodes, not {given}{also}.")
-    ((name, number),) = given.items()
+    if len(named) > 1:
+        synonym = " (total_timesteps is another word for steps)" if "total_timesteps" in named else ""
+        raise ParameterError(f"learn takes one of epochs, steps and episodes, not {named}{synonym}.")
+    ((name, number),) = named.items()
     unit: Any = "steps" if name == "total_timesteps" else name
-    more = whole_number(name, number, 0, EPOCH_LIMIT if unit == "epochs" else STEP_LIMIT)
-    goal = Goal(unit, more)
-    return goal if now is None else Goal(unit, more + goal.count(now.records[-1]))
+    n_more = whole_number(name, number, 0, EPOCH_LIMIT if unit == "epochs" else STEP_LIMIT)
+    goal = Goal(unit, n_more)
+    return goal if now is None else Goal(unit, n_more + goal.count(now.records[-1]))
 
 
 def as_one(callbacks: Callback | Sequence[Callback] | None) -> Callback:
     """Return one callback that calls all of those given, and stops learning where any of them does."""
-    listed = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
-    given: list[Any] = [] if callbacks is None else list(listed)
-    for callback in given:
+    as_list = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
+    functions: list[Any] = [] if callbacks is None else list(as_list)
+    for callback in functions:
         if not callable(callback) or isinstance(callback, type):
             raise ParameterError(
                 f"callback must be a function that takes the system, or a list of them, not {callback!r}."
             )
 
     def every(system: System) -> bool:
-        answers = [callback(system) for callback in given]  # all of them, also where one stops learning
+        answers = [callback(system) for callback in functions]  # all of them, also where one stops learning
         return not any(answer is False for answer in answers)
 
     return every
@@ -100,21 +100,22 @@ def as_one(callbacks: Callback | Sequence[Callback] | None) -> Callback:
 
 def warn_if_over(system: System, goal: Goal) -> None:
     """Say so if a goal in steps or episodes leaves nothing to learn: epoch 0 alone has reached it."""
-    took = goal.count(system.now.records[-1])
-    if len(system.now.records) == 1 and 0 < goal.target <= took and system.reached(goal):
+    n_taken = goal.count(system.now.records[-1])
+    if len(system.now.records) == 1 and 0 < goal.target <= n_taken and system.reached(goal):
+        size = ", or a smaller pop_size," if hasattr(system.parameters, "pop_size") else ""
         message = (
-            f"nothing was learnt. The beginning alone took {took:,} {goal.unit}, and {goal.target:,} "
-            f"were asked for: give {10 * took:,} or more, or epochs in place of {goal.unit}. Fewer "
-            "episodes of the task, or in PPL a smaller pop_size, make it shorter."
+            f"nothing was learnt. The beginning alone took {n_taken:,} {goal.unit}, and {goal.target:,} "
+            f"were asked for: give {10 * n_taken:,} or more, or epochs in place of {goal.unit}. Fewer "
+            f"episodes of the task{size} make it shorter."
         )
         warn(message)
 
 
 def progress_line(system: System, goal: Goal) -> str:
     """Return how far a system is after every tenth of the way to a goal; "" in between."""
-    before, done = (goal.count(record) for record in system.now.records[-2:])
-    apart = max(1, goal.target // 10)
-    if done // apart == before // apart:
+    n_before, n_done = (goal.count(record) for record in system.now.records[-2:])
+    interval = max(1, goal.target // 10)
+    if n_done // interval == n_before // interval:
         return ""
     epoch = f"{system.epoch}/{goal.target}" if goal.unit == "epochs" else str(system.epoch)
     steps = f"{system.num_timesteps:,}" + (f" of {goal.target:,}" if goal.unit == "steps" else "")

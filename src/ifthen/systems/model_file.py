@@ -112,9 +112,11 @@ class EnvironmentPart(_Part):
         return "auto" if player == "native" else player  # a way to play that older files may name
 
 
-def _kind_of(part: Any) -> Any:
+def _kind_of(task_part: object) -> Any:
     """Return which kind of task is described; files did not say so while there was one kind only."""
-    return part.get("kind", "tabular") if isinstance(part, Mapping) else getattr(part, "kind", None)
+    if isinstance(task_part, Mapping):
+        return task_part.get("kind", "tabular")
+    return getattr(task_part, "kind", None)
 
 
 TaskPart = Annotated[
@@ -123,32 +125,32 @@ TaskPart = Annotated[
 ]
 
 
-def task_from_file(part: TablePart | EnvironmentPart, arrays: Mapping[str, NDArray[Any]]) -> Task:
+def task_from_file(task_part: TablePart | EnvironmentPart, arrays: Mapping[str, NDArray[Any]]) -> Task:
     """Return the task that a file describes, or raise TaskError.
 
     Args:
-        part: the plain data.
+        task_part: the plain data.
         arrays: the arrays of the file that are the task's, by name.
     """
-    plain: dict[str, Any] = part.model_dump(exclude={"kind", "features", "action_names", "layout"})
-    plain["features"] = tuple(Feature.from_dict(feature) for feature in part.features)
-    plain["action_names"] = tuple(part.action_names)
-    if isinstance(part, EnvironmentPart):
+    arguments: dict[str, Any] = task_part.model_dump(exclude={"kind", "features", "action_names", "layout"})
+    arguments["features"] = tuple(Feature.from_dict(feature) for feature in task_part.features)
+    arguments["action_names"] = tuple(task_part.action_names)
+    if isinstance(task_part, EnvironmentPart):
         for name in arrays:
             raise TaskError(f"the array {name!r} does not belong to a task that is an environment.")
-        if text := could_import(part.options.values()):
-            plain["factory"] = partial(_refuse_import, text)
-        return EnvTask(**plain)
-    plain["layout"] = None if part.layout is None else tuple(part.layout)
+        if option := could_import(task_part.options.values()):
+            arguments["factory"] = partial(_refuse_import, option)
+        return EnvTask(**arguments)
+    arguments["layout"] = None if task_part.layout is None else tuple(task_part.layout)
     for array in arrays.values():
         array.setflags(write=False)
-    return TabularTask(**plain, **{name: cast(Any, arrays[name]) for name in ARRAYS})
+    return TabularTask(**arguments, **{name: cast(Any, arrays[name]) for name in ARRAYS})
 
 
-def _refuse_import(text: str) -> None:
+def _refuse_import(option: str) -> None:
     """Refuse to make an environment that could import a package."""
     raise TaskError(
-        f"its option {text!r} could import a package, and files import none. Give the environment "
+        f"its option {option!r} could import a package, and files import none. Give the environment "
         "yourself: ifthen.load(path, env=…)."
     )
 
@@ -210,18 +212,18 @@ def write(
     population: Mapping[str, NDArray[Any]],
 ) -> None:
     """Write a model file, or raise OutputError where it would be too large to be read."""
-    head = {"format": FORMAT, "version": VERSION, "versions": versions()}
+    header = {"format": FORMAT, "version": VERSION, "versions": versions()}
     arrays = {f"population/{name}": array for name, array in population.items()}
     arrays = {f"task/{name}": array for name, array in task.arrays().items()} | arrays
-    whole = {**head, **manifest, "task": task.to_dict()}
-    _check_values(path, whole, OutputError)
-    write_archive(path, whole, arrays)
+    whole_manifest = {**header, **manifest, "task": task.to_dict()}
+    _check_values(path, whole_manifest, OutputError)
+    write_archive(path, whole_manifest, arrays)
 
 
 def _check_values(path: Path, manifest: Mapping[str, Any], error: type[IfthenError]) -> None:
     """Raise an error of some class where a manifest has more values than are read."""
-    rest = {name: part for name, part in manifest.items() if name not in ("history", "start")}
-    if has_more_values(rest, MOST_VALUES):
+    counted = {name: value for name, value in manifest.items() if name not in ("history", "start")}
+    if has_more_values(counted, MOST_VALUES):
         raise error(
             f"{path}: the manifest has more than {MOST_VALUES:,} values beside its history: it describes a "
             "task with too many actions or features to be read."
@@ -230,26 +232,26 @@ def _check_values(path: Path, manifest: Mapping[str, Any], error: type[IfthenErr
 
 def read(path: Path) -> Model:
     """Read a model file, or raise ModelFileError saying what is wrong with it."""
-    raw, arrays = read_archive(path, KNOWN)
-    if raw.get("format") != FORMAT:
+    raw_manifest, arrays = read_archive(path, KNOWN)
+    if raw_manifest.get("format") != FORMAT:
         raise ModelFileError(f"{path} is an archive, but not an ifthen model.")
-    if raw.get("version") != VERSION:
+    if raw_manifest.get("version") != VERSION:
         raise ModelFileError(
-            f"{path} has format version {shown(raw.get('version'))}; this ifthen reads version {VERSION}. "
-            "Train it again, or use the ifthen that wrote it."
+            f"{path} has format version {shown(raw_manifest.get('version'))}; this ifthen reads version "
+            f"{VERSION}. Train it again, or use the ifthen that wrote it."
         )
-    _check_values(path, raw, ModelFileError)
+    _check_values(path, raw_manifest, ModelFileError)
     try:
-        manifest = _Manifest.model_validate(raw)
+        manifest = _Manifest.model_validate(raw_manifest)
         task = task_from_file(manifest.task, _under("task/", arrays))
         start = None if manifest.start is None else RuleSet.from_dict(manifest.start)
     except ValidationError as problem:
-        first = problem.errors(include_url=False)[0]
-        steps = [str(step) for step in first["loc"]]
+        error = problem.errors(include_url=False)[0]
+        steps = [str(step) for step in error["loc"]]
         if len(steps) > 2 and steps[0] == "task":
             del steps[1]  # the kind of task, which is not in the file's path
-        where = ".".join(steps)
-        raise ModelFileError(f"{path}: in the manifest, {where}: {first['msg'].lower()}.") from None
+        place = ".".join(steps)
+        raise ModelFileError(f"{path}: in the manifest, {place}: {error['msg'].lower()}.") from None
     except (TaskError, RuleError, ParameterError, KeyError, OverflowError) as problem:
         raise ModelFileError(f"{path} holds an impossible task or start: {problem}") from None
     return Model(
@@ -270,11 +272,11 @@ def _history(path: Path, columns: Any, epoch: int) -> Records:
         raise ModelFileError(f"{path}: in the manifest, history: columns must be lists of numbers.")
     for name, column in columns.items():
         for row, value in enumerate(column):
-            number = value is None or type(value) is float
-            if not number and (type(value) is not int or abs(value) > LARGEST_WHOLE):
-                where = f"in the manifest, history.{shown(name)}.{row}"
-                raise ModelFileError(f"{path}: {where}: expected a number, not {shown(value)}.")
-        if float in (kinds := set(map(type, column))) and int in kinds:
+            is_float = value is None or type(value) is float
+            if not is_float and (type(value) is not int or abs(value) > LARGEST_WHOLE):
+                place = f"in the manifest, history.{shown(name)}.{row}"
+                raise ModelFileError(f"{path}: {place}: expected a number, not {shown(value)}.")
+        if float in (types := set(map(type, column))) and int in types:
             columns[name] = [float(value) if type(value) is int else value for value in column]
     epochs = columns.get("epoch", [])
     if not epochs or len(set(map(len, columns.values()))) != 1 or epochs[-1] != epoch:
@@ -284,7 +286,7 @@ def _history(path: Path, columns: Any, epoch: int) -> Records:
 
 def _under(folder: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return the arrays of a folder in the archive, by their names there."""
-    return {name.removeprefix(folder): each for name, each in arrays.items() if name.startswith(folder)}
+    return {name.removeprefix(folder): array for name, array in arrays.items() if name.startswith(folder)}
 
 
 def check_arrays(model: Model, expected: ArraySpec) -> None:
@@ -308,8 +310,8 @@ def wrong_rules(bounds: NDArray[Any], actions: NDArray[np.int32], task: Task) ->
     lows, highs = lows_and_highs(task.features)
     if not ((bounds >= lows[:, None]) & (bounds <= highs[:, None])).all():  # NaN is not inside either
         return "some conditions leave the ranges of the features"
-    whole = bounds[..., [feature.is_integer for feature in task.features], :]
-    if (whole != np.rint(whole)).any():
+    of_integers = bounds[..., [feature.is_integer for feature in task.features], :]
+    if (of_integers != np.rint(of_integers)).any():
         return "the bounds of integer features must be whole numbers"
     if (actions < 0).any() or (actions >= task.n_actions).any():
         return "some actions do not exist in the task"
@@ -344,5 +346,5 @@ def refuse(model: Model, problem: str | None) -> None:
 
 def wrong_lengths(lengths: Ints, most: int) -> str | None:
     """Return what is wrong with how many rules rulesets have in rows of `most` rules, if anything."""
-    fit = lengths.min() >= 1 and lengths.max() <= most
-    return None if fit else f"lengths must be from 1 to {most}, the rules of a row"
+    is_valid = lengths.min() >= 1 and lengths.max() <= most
+    return None if is_valid else f"lengths must be from 1 to {most}, the rules of a row"

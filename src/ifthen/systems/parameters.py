@@ -22,7 +22,9 @@ MOST_TOLD = 10
 OF_TASKS = frozenset(signature(env_task).parameters)
 """Settings of tasks that users often give to a system by mistake."""
 SIZES = ("rules", "tests")
-"""Parameters of PPL-X that cap the size of a list; lists of other systems are shortened after training."""
+"""Parameters that cap the size of a list in training; lists of other systems are shortened afterwards."""
+TERMS = "given_terms"
+"""The parameter for sums of features that rules may test."""
 
 
 @dataclass(frozen=True)
@@ -66,20 +68,20 @@ def either(*choices: Any) -> Search:
 
 def between(default: Any, low: float, high: float, meaning: str, search: Search | None = None) -> Any:
     """Declare a parameter from `low` to `high`, both included; `search` is what tuning tries."""
-    return Field(default=default, ge=low, le=high, description=meaning, json_schema_extra=_kept(search))
+    return Field(default=default, ge=low, le=high, description=meaning, json_schema_extra=_extra(search))
 
 
 def above(default: Any, low: float, high: float, meaning: str, search: Search | None = None) -> Any:
     """Declare a parameter above `low`, up to `high`; `search` is what tuning tries."""
-    return Field(default=default, gt=low, le=high, description=meaning, json_schema_extra=_kept(search))
+    return Field(default=default, gt=low, le=high, description=meaning, json_schema_extra=_extra(search))
 
 
 def setting(default: Any, meaning: str, search: Search | None = None) -> Any:
     """Declare a parameter whose type says all it can be; `search` is what tuning tries."""
-    return Field(default=default, description=meaning, json_schema_extra=_kept(search))
+    return Field(default=default, description=meaning, json_schema_extra=_extra(search))
 
 
-def _kept(search: Search | None) -> Any:
+def _extra(search: Search | None) -> Any:
     return None if search is None else {SEARCH: search}
 
 
@@ -103,10 +105,10 @@ class Parameters(BaseModel):
     )
 
 
-def checked_parameters(kind: type[Parameters], given: Mapping[str, Any]) -> Parameters:
+def checked_parameters(kind: type[Parameters], values: Mapping[str, Any]) -> Parameters:
     """Return the parameters, or raise naming each unknown or impossible one."""
     try:
-        return kind(**{name: _plain(value) for name, value in given.items()})
+        return kind(**{name: _plain(value) for name, value in values.items()})
     except ValidationError as problem:
         lines = []
         for error in problem.errors(include_url=False)[:MOST_TOLD]:
@@ -125,23 +127,34 @@ def _hint(kind: type[Parameters], name: str, value: Any) -> str:
         return " Earlier versions had it: leave it out."
     if name in SIZES:
         return (
-            f" Only PPL-X takes it (--{name} of ifthen train). Rules of other systems are shortened after "
-            f"training: ifthen prune RUN --{name} {shown(value)}."
+            f" Only {_takers(name)} takes it (--{name} of ifthen train). Rules of other systems are "
+            f"shortened after training: ifthen prune RUN --{name} {shown(value)}."
         )
-    if name == "given_terms":
-        return " Only PPL-X takes terms (--term of ifthen train)."
+    if name == TERMS:
+        return f" Only {_takers(name)} takes terms (--term of ifthen train)."
     if name in OF_TASKS:
         return f" It belongs to the task: ifthen.env_task(…, {name}=…), or --task-set."
     return nearest(name, kind.model_fields)
 
 
+def _takers(parameter: str) -> str:
+    """Return the names of the systems that have a parameter."""
+    from ifthen.systems.registry import SYSTEMS, either_of
+
+    return either_of(name for name, kind in SYSTEMS.items() if parameter in kind.Parameters.model_fields)
+
+
 def without_removed(
-    kind: type[Parameters], given: Mapping[str, Any]
+    kind: type[Parameters], in_file: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the parameters in a file that a system still has, and those removed ones that had an effect."""
-    kept = {name: value for name, value in given.items() if name not in kind.removed}
-    used = {name: given[name] for name, off in kind.removed.items() if name in given and given[name] != off}
-    return kept, used
+    present = {name: value for name, value in in_file.items() if name not in kind.removed}
+    had_effect = {
+        name: in_file[name]
+        for name, no_effect in kind.removed.items()
+        if name in in_file and in_file[name] != no_effect
+    }
+    return present, had_effect
 
 
 def _plain(value: Any) -> Any:

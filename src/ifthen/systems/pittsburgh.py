@@ -133,8 +133,8 @@ class Population(NamedTuple):
     def fittest(self) -> tuple[NDArray[Any], NDArray[np.int32], Floats]:
         """Return the bounds, the actions and the learnt numbers of the fittest ruleset."""
         best = int(self.fitness.argmax())
-        rules = slice(0, int(self.lengths[best]))
-        return self.bounds[best, rules], self.actions[best, rules], self.learnt[best, rules]
+        used = slice(0, int(self.lengths[best]))
+        return self.bounds[best, used], self.actions[best, used], self.learnt[best, used]
 
 
 class Variation(NamedTuple):
@@ -150,10 +150,10 @@ class Variation(NamedTuple):
     n_actions: int
 
 
-def first_population(parameters: PittsburghParameters, task: Task, seed: int, learns: int) -> Population:
+def first_population(parameters: PittsburghParameters, task: Task, seed: int, n_learnt: int) -> Population:
     """Return random rulesets, each rule carrying `learns` zeros."""
-    n, rules = parameters.sizes
-    population = empty_population(n, rules, len(task.features), learns, bounds_type(task.features))
+    pop_size, n_rules = parameters.sizes
+    population = empty_population(pop_size, n_rules, len(task.features), n_learnt, bounds_type(task.features))
     alleles = alleles_of(task.features, parameters.sigma, parameters.p_any)
     random_rules(stream(seed, "initial"), alleles, task.n_actions, population)
     return population
@@ -166,24 +166,28 @@ def put_first(start: RuleSet, learnt: Floats, population: Population) -> None:
     which changes no choice. In a decision list a rule that comes a second time never decides; among strengths
     it ties with itself.
     """
-    n, rules = population.actions.shape
-    over = np.arange(rules) % len(start)
-    first = slice(0, max(1, n // SHARE))
-    population.bounds[first] = start.bounds[over]
-    population.actions[first] = start.actions[over]
-    population.learnt[first] = learnt[over]
+    pop_size, n_rules = population.actions.shape
+    source = np.arange(n_rules) % len(start)
+    targets = slice(0, max(1, pop_size // SHARE))
+    population.bounds[targets] = start.bounds[source]
+    population.actions[targets] = start.actions[source]
+    population.learnt[targets] = learnt[source]
 
 
 def empty_population(
-    n: int, rules: int, features: int, learns: int, kind: type[np.int32] | type[np.float64] = np.int32
+    n: int,
+    n_rules: int,
+    n_features: int,
+    n_learnt: int,
+    number_type: type[np.int32] | type[np.float64] = np.int32,
 ) -> Population:
     """Return a population whose alleles, numbers of the given kind, are not set yet."""
     return Population(
-        np.empty((n, rules, features, 2), dtype=kind),
-        np.empty((n, rules), dtype=np.int32),
-        np.zeros((n, rules, learns)),
+        np.empty((n, n_rules, n_features, 2), dtype=number_type),
+        np.empty((n, n_rules), dtype=np.int32),
+        np.zeros((n, n_rules, n_learnt)),
         np.zeros(n),
-        np.full(n, rules),
+        np.full(n, n_rules),
     )
 
 
@@ -208,72 +212,77 @@ def next_generation(
         parents: the population.
         whole_rules: whether crossover swaps whole rules rather than single alleles.
     """
-    n, rules, features, _ = parents.bounds.shape
-    children = empty_population(n, rules, features, parents.learnt.shape[2], bounds_type(task.features))
+    pop_size, n_rules, n_features, _ = parents.bounds.shape
+    children = empty_population(
+        pop_size, n_rules, n_features, parents.learnt.shape[2], bounds_type(task.features)
+    )
     p, key = parameters, stream(seed, "breed", epoch)
     rates = p.tourn_size, p.p_cross, p.p_swap, p.p_mut
-    how = Variation(*rates, whole_rules, alleles_of(task.features, p.sigma, p.p_any), task.n_actions)
+    variation = Variation(*rates, whole_rules, alleles_of(task.features, p.sigma, p.p_any), task.n_actions)
 
     def work(first: int, last: int) -> None:
-        breed(first, last, key, parents, how, children)
+        breed(first, last, key, parents, variation, children)
 
-    for_slices(work, n // 2, threads, ROUNDS_PER_SLICE)
+    for_slices(work, pop_size // 2, threads, ROUNDS_PER_SLICE)
     elites = np.argsort(-parents.fitness, kind="stable")[: parameters.elites]
-    last = slice(n - len(elites), n)
+    elite_places = slice(pop_size - len(elites), pop_size)
     for name in ("bounds", "actions", "learnt", "lengths"):
-        getattr(children, name)[last] = getattr(parents, name)[elites]
+        getattr(children, name)[elite_places] = getattr(parents, name)[elites]
     return children
 
 
 @kernel
 def random_rules(key: np.uint64, alleles: Alleles, n_actions: int, out: Population) -> None:
     """Draw every allele of the population `out` from its range."""
-    n, rules, features, _ = out.bounds.shape
+    n, n_rules, n_features, _ = out.bounds.shape
     for i in range(n):
-        own = fold(key, i)
-        any_key = fold(own, 0)
+        ruleset_key = fold(key, i)
+        any_key = fold(ruleset_key, 0)
         at = 0
-        for r in range(rules):
-            for d in range(features):
+        for r in range(n_rules):
+            for d in range(n_features):
                 for end in range(2):
-                    out.bounds[i, r, d, end] = random_allele(own, any_key, at, d, end, alleles)
+                    out.bounds[i, r, d, end] = random_allele(ruleset_key, any_key, at, d, end, alleles)
                     at += 1
-            out.actions[i, r] = below(own, at, n_actions)
+            out.actions[i, r] = below(ruleset_key, at, n_actions)
             at += 1
 
 
 @kernel
 def breed(
-    first: int, last: int, key: np.uint64, parents: Population, how: Variation, children: Population
+    first: int, last: int, key: np.uint64, parents: Population, variation: Variation, children: Population
 ) -> None:
     """Do breeding rounds `first` to `last − 1`: round j gives children 2j and 2j + 1."""
     for round_ in range(first, last):
-        breed_two(round_, key, parents, how, children)
+        breed_two(round_, key, parents, variation, children)
 
 
 @kernel
-def breed_two(round_: int, key: np.uint64, parents: Population, how: Variation, children: Population) -> None:
+def breed_two(
+    round_: int, key: np.uint64, parents: Population, variation: Variation, children: Population
+) -> None:
     """Do breeding round j, which gives children 2j and 2j + 1."""
-    own = fold(key, round_)
+    round_key = fold(key, round_)
     i, j = 2 * round_, 2 * round_ + 1
     for child in range(i, j + 1):
-        parent = tournament(fold(own, child - i), parents.fitness, how.tourn_size)
+        parent = tournament(fold(round_key, child - i), parents.fitness, variation.tourn_size)
         copy_ruleset(parents, parent, children, child)
-    if uniform(fold(own, 2), 0) < how.p_cross:
-        if how.whole_rules:
-            swap_rules(fold(own, 3), how.p_swap, children, i, j)
+    if uniform(fold(round_key, 2), 0) < variation.p_cross:
+        if variation.whole_rules:
+            swap_rules(fold(round_key, 3), variation.p_swap, children, i, j)
         else:
-            swap_alleles(fold(own, 3), how.p_swap, children, i, j)
+            swap_alleles(fold(round_key, 3), variation.p_swap, children, i, j)
     for child in range(i, j + 1):
-        mutate(fold(own, 4 + child - i), how.p_mut, children, child, how.alleles, how.n_actions)
+        mutation_key = fold(round_key, 4 + child - i)
+        mutate(mutation_key, variation.p_mut, children, child, variation.alleles, variation.n_actions)
 
 
 @kernel
 def copy_ruleset(parents: Population, parent: int, children: Population, child: int) -> None:
     """Copy a ruleset with all that it has learnt; number by number, as a GPU cannot copy rows."""
-    _, rules, features, _ = parents.bounds.shape
-    for r in range(rules):
-        for d in range(features):
+    _, n_rules, n_features, _ = parents.bounds.shape
+    for r in range(n_rules):
+        for d in range(n_features):
             children.bounds[child, r, d, 0] = parents.bounds[parent, r, d, 0]
             children.bounds[child, r, d, 1] = parents.bounds[parent, r, d, 1]
         children.actions[child, r] = parents.actions[parent, r]

@@ -83,11 +83,11 @@ def objection(system: System) -> str:
 
 def bytes_of_trial(system: PittsburghSystem) -> int:
     """Return about how much memory of the GPU a trial takes."""
-    n, rules = system.parameters.sizes
+    pop_size, n_rules = system.parameters.sizes
     task = tabular(system.task, "a GPU")
-    numbers = 2 * (2 * len(task.features) + 1 + 2 * system.learns) * rules
-    space = 4 * task.t_max * 2 + 8 * len(task.decision_states) + task.n_actions + 4 * rules
-    return n * 4 * (numbers + space + 12 * SLOTS)
+    numbers = 2 * (2 * len(task.features) + 1 + 2 * system.n_learnt) * n_rules
+    workspace = 4 * task.t_max * 2 + 8 * len(task.decision_states) + task.n_actions + 4 * n_rules
+    return pop_size * 4 * (numbers + workspace + 12 * SLOTS)
 
 
 class Trials:
@@ -100,15 +100,15 @@ class Trials:
     def __init__(self, systems: Sequence[PittsburghSystem]) -> None:
         self.systems = list(systems)
         self.stream: Any = 0 if simulated() else cuda.stream()
-        self._room, self._side = Memory(self.stream), 0
+        self._memory, self._side = Memory(self.stream), 0
         self._slot_seconds = 0.0
-        one = self.systems[0]
-        self._epoch = one.epoch if one.started else -1
+        first_system = self.systems[0]
+        self._epoch = first_system.epoch if first_system.started else -1
         self._put(
             [
                 system.now.population
                 if system.started
-                else first_population(system.parameters, system.task, system.seed, system.learns)
+                else first_population(system.parameters, system.task, system.seed, system.n_learnt)
                 for system in self.systems
             ]
         )
@@ -124,27 +124,27 @@ class Trials:
 
     @cached_property
     def _model(self) -> Dynamics:
-        model: Dynamics = self._room.put("model", self._task.dynamics)
+        model: Dynamics = self._memory.put("model", self._task.dynamics)
         return model
 
     def _put(self, populations: Sequence[Population]) -> None:
         """Lay out populations in the memory of the GPU, with all that they need there."""
-        room, shared = self._room, plan(self._task)
+        memory, table_plan = self._memory, plan(self._task)
         on_gpu = self._laid_out(populations)
         trials, n = on_gpu.fitness.shape
-        states, on_device = len(self._task.decision_states), room.put("plan", shared)
-        policies = room.empty("policies", (trials, n, states), np.int16)
+        states, on_device = len(self._task.decision_states), memory.put("plan", table_plan)
+        policies = memory.empty("policies", (trials, n, states), np.int16)
         self._breeding = self._breeding_of(on_gpu)
         self._learning = self._learning_of(on_gpu, on_device, policies)
         kinds = zip(Played._fields, (np.float64, np.int64, np.int64, np.bool_), strict=True)
-        self._played = Played(*(room.empty(name, (SLOTS, trials * n), kind) for name, kind in kinds))
+        self._played = Played(*(memory.empty(name, (SLOTS, trials * n), kind) for name, kind in kinds))
         self._keeping = Keeping(
             on_gpu,
             self._played,
             self._learning.steps,
             policies,
-            room.empty("fittest", (SLOTS, trials, states), np.int16),
-            room.empty("counts", (SLOTS, trials, 3), np.int64),
+            memory.empty("fittest", (SLOTS, trials, states), np.int16),
+            memory.empty("counts", (SLOTS, trials, 3), np.int64),
         )
         self._play = self._player(policies.reshape(trials * n, states), on_device)
         self._breed = Repeated(
@@ -158,35 +158,36 @@ class Trials:
         sides = (np.stack([np.stack(arrays)] * 2) for arrays in zip(*populations, strict=True))
         bounds, actions, learnt, fitness, lengths = sides
         arrays = zip(Populations._fields, (bounds, actions, learnt, lengths, fitness[0]), strict=True)
-        return Populations(*(self._room.put(name, array) for name, array in arrays))
+        return Populations(*(self._memory.put(name, array) for name, array in arrays))
 
     def _keys(self, purpose: str) -> Any:
         """Return the streams of the trials for a purpose."""
-        return self._room.put(
-            f"{purpose} keys", np.array([stream(each.seed, purpose) for each in self.systems])
+        return self._memory.put(
+            f"{purpose} keys", np.array([stream(system.seed, purpose) for system in self.systems])
         )
 
     def _breeding_of(self, on_gpu: Populations) -> Breeding:
         """Return what breeding takes."""
-        one, task = self.systems[0], self._task
-        p = one.parameters
-        alleles = self._room.put("alleles", alleles_of(task.features, p.sigma, p.p_any))
+        system, task = self.systems[0], self._task
+        p = system.parameters
+        alleles = self._memory.put("alleles", alleles_of(task.features, p.sigma, p.p_any))
         rates = p.tourn_size, p.p_cross, p.p_swap, p.p_mut
-        how = Variation(*rates, isinstance(one, PPLST), alleles, task.n_actions)
-        return Breeding(on_gpu, self._keys("breed"), how)
+        variation = Variation(*rates, isinstance(system, PPLST), alleles, task.n_actions)
+        return Breeding(on_gpu, self._keys("breed"), variation)
 
     def _learning_of(self, on_gpu: Populations, shared: Plan, policies: Any) -> Learning:
         """Return what learning takes, and room to work in for each ruleset."""
-        one, room, task = self.systems[0], self._room, self._task
+        system, memory, task = self.systems[0], self._memory, self._task
         trials, n = on_gpu.fitness.shape
-        learns = isinstance(one, PPLST)
-        p: Any = one.parameters
+        learns = isinstance(system, PPLST)
+        p: Any = system.parameters
         x0, eta = (p.x0, p.eta) if learns else (1.0, 0.1)
-        usual = new_workspace(p.sizes[1], task.t_max if learns else 1, eta, x0, task.dynamics)
-        own = usual._asdict()
-        rates = room.put("rates", own.pop("rates"))
+        workspace = new_workspace(p.sizes[1], task.t_max if learns else 1, eta, x0, task.dynamics)
+        scratch = workspace._asdict()
+        rates = memory.put("rates", scratch.pop("rates"))
         space = {
-            name: room.empty(name, (trials * n, *array.shape), array.dtype) for name, array in own.items()
+            name: memory.empty(name, (trials * n, *array.shape), array.dtype)
+            for name, array in scratch.items()
         }
         return Learning(
             on_gpu,
@@ -194,7 +195,7 @@ class Trials:
             STRENGTH if learns else LIST,
             x0,
             NULL_ACTION if task.default_action is None else task.default_action,
-            room.put("terms", NO_TERMS),
+            memory.put("terms", NO_TERMS),
             p.num_reinf_rollouts if learns else 0,
             eta,
             learns and p.payoff == "paper",
@@ -202,33 +203,35 @@ class Trials:
             shared.cuts,
             task.gamma,
             Workspace(**space, rates=rates),
-            room.empty("learnt from", (SLOTS, trials, n), np.int64),
+            memory.empty("learnt from", (SLOTS, trials, n), np.int64),
             policies,
         )
 
     def _player(self, policies: Any, shared: Plan) -> Repeated:
         """Return the launch that plays policy tables `(n, D)`, given a slot."""
-        room, streamed = self._room, self.systems[0].parameters.noise == "stream"
-        taken, game = room.empty("taken", SLOTS, np.int64), byte_game(self._task, streamed)
+        memory, streamed = self._memory, self.systems[0].parameters.noise == "stream"
+        n_taken, game = memory.empty("taken", SLOTS, np.int64), byte_game(self._task, streamed)
         if game is not None:
-            work = ByteLanes(policies, shared, room.put("game", game), taken, self._played, gpu_bytes.LANES)
+            work = ByteLanes(
+                policies, shared, memory.put("game", game), n_taken, self._played, gpu_bytes.LANES
+            )
             return byte_launch(work, self.stream)
-        noise = room.put("noise", walk(plan(self._task)))
+        noise = memory.put("noise", walk(plan(self._task)))
         model = self._model.next_state, self._model.reward
         return lanes_launch(
-            Lanes(policies, *model, shared, noise, streamed, taken, self._played), self.stream
+            Lanes(policies, *model, shared, noise, streamed, n_taken, self._played), self.stream
         )
 
     def advance(self, target: int) -> None:
         """Go on for some generations, at most to the epoch `target`, and tell the systems of it."""
         began = time.perf_counter()
-        within = (each for each in FEWER_SLOTS if each * self._slot_seconds <= LOOK_SECONDS)
-        slots = min(next(within, 1), target - self._epoch)
-        self._room.put("taken", np.zeros(SLOTS, dtype=np.int64))
-        self._room.put("counts", np.zeros(self._keeping.counts.shape, dtype=np.int64))
+        fitting = (n_slots for n_slots in FEWER_SLOTS if n_slots * self._slot_seconds <= LOOK_SECONDS)
+        slots = min(next(fitting, 1), target - self._epoch)
+        self._memory.put("taken", np.zeros(SLOTS, dtype=np.int64))
+        self._memory.put("counts", np.zeros(self._keeping.counts.shape, dtype=np.int64))
         for slot in range(slots):
             self._generation(slot)
-        self._tell(slots)
+        self._update_systems(slots)
         self._slot_seconds = (time.perf_counter() - began) / slots
 
     def _generation(self, slot: int) -> None:
@@ -241,17 +244,17 @@ class Trials:
         self._play(slot)
         self._keep(slot)
 
-    def _tell(self, slots: int) -> None:
+    def _update_systems(self, slots: int) -> None:
         """Let the systems stand where their populations do, with the rows of the generations since."""
-        trials, n = len(self.systems), self._breeding.populations.fitness.shape[1]
+        trials, pop_size = len(self.systems), self._breeding.populations.fitness.shape[1]
         fittest = self._keeping.fittest[:slots].reshape(slots * trials, -1)
-        exact = exact_on_gpu(self._task, fittest, self._model, self._room, self.stream)
-        performance = fetched(self._played.performance[:slots], self.stream).reshape(slots, trials, n)
+        exact = exact_on_gpu(self._task, fittest, self._model, self._memory, self.stream)
+        performance = fetched(self._played.performance[:slots], self.stream).reshape(slots, trials, pop_size)
         steps, truncated, failed = np.moveaxis(fetched(self._keeping.counts[:slots], self.stream), 2, 0)
         if not np.isfinite(performance).all():
             raise TaskError(f"the returns of {self._task.name} are too large: their sums overflow.")
-        episodes = (n - failed) * len(self._task.z)
-        practice = n * self._learning.rollouts
+        episodes = (pop_size - failed) * len(self._task.z)
+        n_rollouts = pop_size * self._learning.rollouts
         columns = {
             "best_fitness": performance.max(axis=2),
             "mean_fitness": performance.mean(axis=2),
@@ -259,46 +262,46 @@ class Trials:
             "performance": performance.max(axis=2),
             "exact_performance": np.where(np.isnan(exact), self._task.floor, exact).reshape(slots, trials),
             "truncated_share": truncated / np.maximum(1, episodes),
-            "failed_share": failed / n,
+            "failed_share": failed / pop_size,
         }
         counts = {
-            "episodes": episodes + practice,
+            "episodes": episodes + n_rollouts,
             "steps": steps,
-            "ga_invocations": np.full((slots, trials), n // 2),
+            "ga_invocations": np.full((slots, trials), pop_size // 2),
         }
         populations = self._populations()
         for t, (system, population) in enumerate(zip(self.systems, populations, strict=True)):
-            own = {name: column[:, t].tolist() for name, column in columns.items()}
-            new = {name: column[:, t] for name, column in counts.items()}
-            system.go_on_from(self._moment(system, population, own, new))
+            measured = {name: column[:, t].tolist() for name, column in columns.items()}
+            counted = {name: column[:, t] for name, column in counts.items()}
+            system.go_on_from(self._moment(system, population, measured, counted))
 
     def _moment(
         self,
         system: PittsburghSystem,
         population: Population,
-        own: dict[str, list[float]],
-        new: dict[str, Ints],
+        measured: dict[str, list[float]],
+        counted: dict[str, Ints],
     ) -> Moment:
         """Return where a system stands after some generations."""
-        before = system.now.records.columns() if system.started else {}
-        first = len(before.get("epoch", []))
-        rows: dict[str, list[Any]] = {"epoch": list(range(first, self._epoch + 1)), **own}
-        zero = {"episodes": 0, "steps": 0, "ga_invocations": -(len(population.fitness) // 2)}
-        for name, counts in new.items():
-            so_far = before[name][-1] if before else zero[name]
+        columns_before = system.now.records.columns() if system.started else {}
+        n_epochs = len(columns_before.get("epoch", []))
+        rows: dict[str, list[Any]] = {"epoch": list(range(n_epochs, self._epoch + 1)), **measured}
+        initial = {"episodes": 0, "steps": 0, "ga_invocations": -(len(population.fitness) // 2)}
+        for name, counts in counted.items():
+            so_far = columns_before[name][-1] if columns_before else initial[name]
             rows[name] = (so_far + np.cumsum(counts)).tolist()
         return Moment(
             self._epoch,
             population,
-            Records({name: [*before.get(name, []), *column] for name, column in rows.items()}),
+            Records({name: [*columns_before.get(name, []), *column] for name, column in rows.items()}),
         )
 
     def _populations(self) -> list[Population]:
         """Return the populations; raises where rules have learnt numbers that are not finite."""
-        own = self._breeding.populations
-        sides = map(self._fetched_side, (own.bounds, own.actions, own.learnt, own.lengths))
+        on_gpu = self._breeding.populations
+        sides = map(self._fetched_side, (on_gpu.bounds, on_gpu.actions, on_gpu.learnt, on_gpu.lengths))
         bounds, actions, learnt, lengths = sides
-        fitness = fetched(own.fitness, self.stream)
+        fitness = fetched(on_gpu.fitness, self.stream)
         if not np.isfinite(learnt).all():
             raise TaskError(f"the rewards of {self._task.name} are too large to learn strengths from.")
         return [

@@ -52,7 +52,7 @@ class Breeding(NamedTuple):
     populations: Populations
     keys: NDArray[np.uint64]
     """`(T,)`: the streams of the trials."""
-    how: Variation
+    variation: Variation
 
 
 class Learning(NamedTuple):
@@ -118,7 +118,7 @@ def breed(work: Breeding, epoch: int, before: int) -> None:
             round_,
             np.uint64(fold(work.keys[t], epoch)),
             population_of(work.populations, before, t),
-            work.how,
+            work.variation,
             population_of(work.populations, 1 - before, t),
         )
 
@@ -130,9 +130,16 @@ def learn(work: Learning, epoch: int, side: int, slot: int) -> None:
     trials, n = work.populations.fitness.shape
     t, i = item // n, item % n
     if t < trials:
-        own = population_of(work.populations, side, t)
+        population = population_of(work.populations, side, t)
         rules = RuleBatch(
-            work.how, own.bounds, own.actions, own.learnt, own.lengths, work.x0, work.default, work.terms
+            work.how,
+            population.bounds,
+            population.actions,
+            population.learnt,
+            population.lengths,
+            work.x0,
+            work.default,
+            work.terms,
         )
         space, steps = workspace_of(work.space, item), 0
         if work.how != LIST:
@@ -148,12 +155,12 @@ def learn(work: Learning, epoch: int, side: int, slot: int) -> None:
 @gpu_kernel
 def keep_fittest(work: Keeping, slot: int) -> None:
     """Take what rulesets got as their fitness, count, and keep the best policy table; a trial per block."""
-    t, me, apart = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
+    t, thread, n_threads = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
     best_of = cuda.shared.array(THREADS, int64)
     n = work.populations.fitness.shape[1]
     performance = work.played.performance[slot, t * n : (t + 1) * n]
-    steps, truncated, failed, best = 0, 0, 0, min(me, n - 1)
-    for i in range(me, n, apart):
+    steps, truncated, failed, best = 0, 0, 0, min(thread, n - 1)
+    for i in range(thread, n, n_threads):
         work.populations.fitness[t, i] = performance[i]
         if performance[i] > performance[best]:
             best = i
@@ -163,11 +170,11 @@ def keep_fittest(work: Keeping, slot: int) -> None:
     cuda.atomic.add(work.counts, (slot, t, 0), steps)
     cuda.atomic.add(work.counts, (slot, t, 1), truncated)
     cuda.atomic.add(work.counts, (slot, t, 2), failed)
-    best_of[me] = best
+    best_of[thread] = best
     cuda.syncthreads()
-    for other in range(apart):
-        i = best_of[other]
+    for rival in range(n_threads):
+        i = best_of[rival]
         if performance[i] > performance[best] or (performance[i] == performance[best] and i < best):
             best = i
-    for s in range(me, work.fittest.shape[2], apart):
+    for s in range(thread, work.fittest.shape[2], n_threads):
         work.fittest[slot, t, s] = work.policies[t, best, s]

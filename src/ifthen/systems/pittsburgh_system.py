@@ -14,7 +14,7 @@ from ifthen.rules.batch import RuleBatch
 from ifthen.rules.feature import bounds_type
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import check_options, simulator_of
-from ifthen.simulate.simulator import Simulator, described
+from ifthen.simulate.simulator import Simulator
 from ifthen.store import SIZE_LIMIT
 from ifthen.systems.model_file import (
     ArraySpec,
@@ -27,8 +27,8 @@ from ifthen.systems.model_file import (
 )
 from ifthen.systems.pittsburgh import PittsburghParameters, Population
 from ifthen.systems.records import Record
+from ifthen.systems.start_rules import check_length
 from ifthen.systems.system import System
-from ifthen.tasks.task import Method
 
 
 class PittsburghSystem(System):
@@ -37,11 +37,11 @@ class PittsburghSystem(System):
     parameters: PittsburghParameters
 
     @property
-    def learns(self) -> int:
+    def n_learnt(self) -> int:
         """How many numbers a rule learns and passes on."""
         return 0
 
-    def fill_parameters(self, parameters: Any) -> Any:
+    def fill_parameters(self, parameters: PittsburghParameters) -> PittsburghParameters:
         """Fill in the sizes left to the task, and raise where a parameter does not fit it."""
         p, task = parameters, self.task
         idv_size = task.suitable_rules if p.idv_size is None else p.idv_size
@@ -52,14 +52,16 @@ class PittsburghSystem(System):
         check_options(task, p.fitness, p.noise, p.budget)
         return p.model_copy(update={"idv_size": idv_size, "pop_size": pop_size})
 
-    def fit_start(self, start: RuleSet) -> RuleSet:
-        """Return the ruleset to begin with, or raise where the system or the task cannot begin with it."""
-        return checked_start(self, start, self.parameters.sizes[1], "idv_size")
+    def _fit_start(self, start: RuleSet) -> RuleSet:
+        """Return the ruleset to begin with, or raise where it does not fit or has too many rules."""
+        start = super()._fit_start(start)
+        check_length(start, self.parameters.sizes[1], "idv_size")
+        return start
 
     @property
-    def method(self) -> Method:
-        """How fitness is measured."""
-        return self.parameters.fitness
+    def watched_column(self) -> str:
+        """The column of the history to watch and to stop at: what fitness is where that is exact."""
+        return "exact_performance" if self.parameters.fitness == "exact" else super().watched_column
 
     @cached_property
     def simulator(self) -> Simulator:
@@ -94,12 +96,12 @@ class PittsburghSystem(System):
                 f"the returns of {self.task.name} are too large: their sums overflow. Scale the rewards "
                 "down, for example with gymnasium.wrappers.TransformReward."
             )
-        counted = fitness[measured.counted] if measured.counted.any() else fitness
+        counted_fitness = fitness[measured.counted] if measured.counted.any() else fitness
         return fitness, {
             "epoch": epoch,
             "best_fitness": float(fitness.max()),
-            "mean_fitness": float(counted.mean()),
-            "median_fitness": float(np.median(counted)),
+            "mean_fitness": float(counted_fitness.mean()),
+            "median_fitness": float(np.median(counted_fitness)),
             **self.simulator.measures(rules, int(fitness.argmax())),
             "truncated_share": int(measured.truncated.sum()) / max(1, episodes),
             "failed_share": float(measured.failed.mean()),
@@ -108,7 +110,7 @@ class PittsburghSystem(System):
             "ga_invocations": int(so_far["ga_invocations"]) + len(fitness) // 2,
         }
 
-    def saved_arrays(self, population: Population) -> dict[str, NDArray[Any]]:
+    def _saved_arrays(self, population: Population) -> dict[str, NDArray[Any]]:
         """Return the arrays for a file; lengths are left out where all rulesets fill their rows."""
         arrays: dict[str, NDArray[Any]] = population._asdict()
         if (population.lengths == population.actions.shape[1]).all():
@@ -117,32 +119,32 @@ class PittsburghSystem(System):
 
     def population_of(self, model: Model) -> Population:
         """Return the population that a model file holds, or raise where it does not fit."""
-        n, rules = self.parameters.sizes
+        pop_size, n_rules = self.parameters.sizes
         features = self.task.features
         expected: ArraySpec = {
-            "bounds": ((n, rules, len(features), 2), bounds_type(features)),
-            "actions": ((n, rules), np.int32),
-            "learnt": ((n, rules, self.learns), np.float64),
-            "fitness": ((n,), np.float64),
+            "bounds": ((pop_size, n_rules, len(features), 2), bounds_type(features)),
+            "actions": ((pop_size, n_rules), np.int32),
+            "learnt": ((pop_size, n_rules, self.n_learnt), np.float64),
+            "fitness": ((pop_size,), np.float64),
         }
         if "lengths" in model.population:
-            expected["lengths"] = ((n,), np.int64)
+            expected["lengths"] = ((pop_size,), np.int64)
         check_arrays(model, expected)
-        learnt_by = ("exact_performance",) if self.method == "exact" else ()
+        learnt_by = ("exact_performance",) if self.parameters.fitness == "exact" else ()
         check_history(model, ("epoch", "episodes", "steps", "ga_invocations", "performance", *learnt_by))
-        population = Population(**{"lengths": np.full(n, rules), **model.population})
-        refuse(model, wrong_lengths(population.lengths, rules))
+        population = Population(**{"lengths": np.full(pop_size, n_rules), **model.population})
+        refuse(model, wrong_lengths(population.lengths, n_rules))
         refuse(model, wrong_rules(population.bounds, population.actions, self.task))
         return population
 
 
-def check_sizes(pop_size: int, rules: int, numbers: int, limit: str) -> None:
+def check_sizes(pop_size: int, n_rules: int, numbers_per_rule: int, limit: str) -> None:
     """Raise where a population cannot be bred in pairs, or is too large to be saved.
 
     Args:
         pop_size: how many rulesets it has.
-        rules: how many rules they have, at most.
-        numbers: pairs of numbers that a rule takes.
+        n_rules: how many rules they have, at most.
+        numbers_per_rule: pairs of numbers that a rule takes.
         limit: the parameter that says how many rules.
     """
     if pop_size % 2:
@@ -150,45 +152,9 @@ def check_sizes(pop_size: int, rules: int, numbers: int, limit: str) -> None:
             f"pop_size must be even (two children per breeding round), not {pop_size}. "
             f"Give for example pop_size={pop_size + 1}."
         )
-    size = pop_size * rules * numbers * 16
+    size = pop_size * n_rules * numbers_per_rule * 16
     if size > SIZE_LIMIT:
         raise ParameterError(
-            f"{pop_size:,} rulesets of {rules:,} rules would take about {size / 2**30:.1f} GiB; "
+            f"{pop_size:,} rulesets of {n_rules:,} rules would take about {size / 2**30:.1f} GiB; "
             f"at most {SIZE_LIMIT / 2**30:.0f} GiB can be saved. Give a smaller pop_size or {limit}."
         )
-
-
-def checked_start(system: System, start: RuleSet, most: int, limit: str) -> RuleSet:
-    """Return the ruleset to begin with, or raise where the system or the task cannot begin with it.
-
-    Args:
-        system: the system.
-        start: the ruleset.
-        most: how many rules it may have.
-        limit: the parameter that says so.
-    """
-    task, kinds = system.task, system.starts_from
-    if not isinstance(start, RuleSet):
-        raise ParameterError(f"start must be a RuleSet, not {start!r}.")
-    if start.kind not in kinds:
-        raise ParameterError(
-            f"{system.name} starts from rules of kind {' or '.join(kinds)}, not {start.kind}. "
-            "Make it a decision list first: 'ifthen prune MODEL --list --out start.txt', or in Python "
-            "ifthen.prune(ruleset, task, to='list').ruleset."
-        )
-    if start.terms:
-        names = ", ".join(term.name for term in start.terms)
-        raise ParameterError(
-            f"{system.name} starts from rules over single features, but these test sums ({names}). "
-            "Write their conditions over single features, or train PPL-X."
-        )
-    named = [[(f.name, f.low, f.high) for f in owner.features] for owner in (start, task)]
-    if named[0] != named[1] or start.action_names != task.action_names:
-        ours, theirs = described(start, task), described(task, start)
-        raise ParameterError(f"start has {ours}, but {task.name} has {theirs}.")
-    if len(start) > most:
-        raise ParameterError(
-            f"start has {len(start)} rules, but {limit} is {most}. Give {limit}={len(start)} or more, "
-            "or a shorter start."
-        )
-    return start

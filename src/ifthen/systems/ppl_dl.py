@@ -59,14 +59,14 @@ class PPLDL(PittsburghSystem):
     summary = "Evolves decision lists (the first matching rule decides)."
     Parameters = PPLDLParameters
     starts_from = (DecisionList.kind,)
-    has_order = gives_lists = True
+    gives_lists = True
     parameters: PPLDLParameters
 
     if TYPE_CHECKING:
 
         def __init__(self, task: Any, **keywords: Unpack[PPLDLKeywords]) -> None: ...
 
-    def fill_parameters(self, parameters: Any) -> Any:
+    def fill_parameters(self, parameters: Any) -> PittsburghParameters:
         """Fill in the sizes left to the task, and raise where a parameter does not fit it."""
         if parameters.otherwise and self.task.default_action is not None:
             raise ParameterError(
@@ -75,18 +75,18 @@ class PPLDL(PittsburghSystem):
             )
         return super().fill_parameters(parameters)
 
-    def fit_start(self, start: RuleSet) -> RuleSet:
+    def _fit_start(self, start: RuleSet) -> RuleSet:
         """Return the list to begin with, or raise where it does not fit or would be overwritten."""
         if self.parameters.otherwise:
             raise ParameterError(
                 "start gives rules as they are, and otherwise would overwrite the last one. Give "
                 "otherwise=False to begin with a ruleset."
             )
-        return super().fit_start(start)
+        return super()._fit_start(start)
 
-    def begin(self) -> tuple[Population, Record]:
+    def begin(self, goal: Goal) -> tuple[Population, Record]:
         """Return random decision lists, after the one to start from."""
-        population = first_population(self.parameters, self.task, self.seed, self.learns)
+        population = first_population(self.parameters, self.task, self.seed, self.n_learnt)
         if self.start is not None:
             put_first(self.start, np.zeros((len(self.start), 0)), population)
         return self.measured(self.with_otherwise(population), None)
@@ -104,8 +104,8 @@ class PPLDL(PittsburghSystem):
     def with_otherwise(self, population: Population) -> Population:
         """Return the population with a last rule in every list that matches everywhere, if that is asked."""
         if self.parameters.otherwise:
-            last = np.arange(len(population.lengths)), population.lengths - 1
-            population.bounds[last] = whole_box(self.task.features)
+            last_rules = np.arange(len(population.lengths)), population.lengths - 1
+            population.bounds[last_rules] = whole_box(self.task.features)
         return population
 
     def measured(self, population: Population, before: Record | None) -> tuple[Population, Record]:
@@ -126,7 +126,7 @@ class PPLDL(PittsburghSystem):
         """Return the fittest list of a population; a default action is its last rule."""
         bounds, actions, _ = population.fittest()
         if self.task.default_action is not None:
-            everything = whole_box(self.task.features)[None]
-            bounds = np.concatenate([bounds, everything])
+            default_box = whole_box(self.task.features)[None]
+            bounds = np.concatenate([bounds, default_box])
             actions = np.append(actions, np.int32(self.task.default_action))
         return DecisionList(bounds, actions, self.task.features, self.task.action_names)

@@ -77,9 +77,9 @@ class PPLST(PittsburghSystem):
 
         def __init__(self, task: Any, **keywords: Unpack[PPLSTKeywords]) -> None: ...
 
-    def fit_start(self, start: RuleSet) -> RuleSet:
+    def _fit_start(self, start: RuleSet) -> RuleSet:
         """Return the rules to begin with, or raise where they do not fit the parameters."""
-        super().fit_start(start)
+        super()._fit_start(start)
         x0 = start.settings().get("x0", self.parameters.x0)
         if x0 != self.parameters.x0:
             raise ParameterError(
@@ -89,39 +89,39 @@ class PPLST(PittsburghSystem):
         return start
 
     @property
-    def learns(self) -> int:
+    def n_learnt(self) -> int:
         """How many numbers a rule learns: w (one per feature and x0's) and var."""
         return len(self.task.features) + 2
 
-    def begin(self) -> tuple[Population, Record]:
+    def begin(self, goal: Goal) -> tuple[Population, Record]:
         """Return random rulesets that know nothing yet, after the one to start from, all reinforced once."""
-        population = first_population(self.parameters, self.task, self.seed, self.learns)
+        population = first_population(self.parameters, self.task, self.seed, self.n_learnt)
         if self.start is not None:
             columns = [*self.start.extra_columns().values()]
-            learnt = np.column_stack(columns) if columns else np.zeros((len(self.start), self.learns))
+            learnt = np.column_stack(columns) if columns else np.zeros((len(self.start), self.n_learnt))
             put_first(self.start, learnt, population)
-        return self.measured(population, None, learners=self.parameters.sizes[0])
+        return self.measured(population, None, n_learners=self.parameters.sizes[0])
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Breed, exchanging whole rules with all they have learnt; reinforce all but elites; measure."""
         p, epoch = self.parameters, int(before["epoch"]) + 1
         children = next_generation(p, self.task, self.seed, epoch, self.threads, population, whole_rules=True)
-        return self.measured(children, before, learners=p.sizes[0] - p.elites)
+        return self.measured(children, before, n_learners=p.sizes[0] - p.elites)
 
     def measured(
-        self, population: Population, before: Record | None, learners: int
+        self, population: Population, before: Record | None, n_learners: int
     ) -> tuple[Population, Record]:
         """Reinforce the first rulesets; return the population with its fitness, and the history's row."""
         p, epoch = self.parameters, 0 if before is None else int(before["epoch"]) + 1
         rules, key = population.batch(STRENGTH, p.x0), stream(self.seed, "reinforce", epoch)
-        lesson = Reinforcement(key, learners, p.num_reinf_rollouts, p.eta, p.payoff == "paper")
+        lesson = Reinforcement(key, n_learners, p.num_reinf_rollouts, p.eta, p.payoff == "paper")
         steps = self.simulator.reinforce(rules, lesson)
         if not np.isfinite(population.learnt).all():
             raise TaskError(
                 f"the rewards of {self.task.name} are too large to learn strengths from: numbers overflow. "
                 "Scale the rewards down, for example with gymnasium.wrappers.TransformReward."
             )
-        trained = learners * p.num_reinf_rollouts, steps
+        trained = n_learners * p.num_reinf_rollouts, steps
         fitness, row = self.measured_row(rules, before, trained)
         return population._replace(fitness=fitness), row
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from ifthen.environments.known_environments import presets_of
 from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.task import Task
 
 PITTSBURGH = {
     "p_any": 0.5,
@@ -32,7 +33,7 @@ ANY: Mapping[str, Mapping[str, Any]] = {
 """The presets for all environments, by system. Those for one environment are in its own file."""
 
 
-def preset(system: str, task: Any) -> dict[str, Any]:
+def preset(system: str, task: Task) -> dict[str, Any]:
     """Return the parameters of a system that suit a task, where the user gives no others."""
     if not isinstance(task, EnvTask):
         return {}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ifthen.digits import in_units
 from ifthen.notebook import NotebookBar, in_notebook
 from ifthen.text_table import harmless
 
@@ -48,29 +48,35 @@ class Saving:
 
     def where_it_pays(self) -> None:
         """Save, unless that would take too much of the time."""
-        since = time.monotonic() - self._ended
-        if self._took <= max(SHORT_SAVE, SAVING_SHARE * since):
+        elapsed = time.monotonic() - self._ended
+        if self._took <= max(SHORT_SAVE, SAVING_SHARE * elapsed):
             self.now()
 
 
-def progress_of(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
-    """Return a progress bar towards a goal, and what shows how far the system is and how well it does."""
-    label, gauge = harmless(f"{system.name} on {system.task.name}"), system.gauge(goal)
+def progress_of(
+    system: System, goal: Goal, gauge: Goal, words: Callable[[], str]
+) -> tuple[AbstractContextManager[Any], Callable[[], None]]:
+    """Return a progress bar towards a goal, and what shows how far the system is and how well it does.
+
+    Args:
+        system: what learns.
+        goal: when it stops.
+        gauge: what the bar counts.
+        words: what returns the words beside the count.
+    """
+    label = harmless(f"{system.name} on {system.task.name}")
 
     def done() -> int:
-        last = system.now.records[-1]
-        return gauge.target if goal.reached(last) else min(gauge.count(last), gauge.target)
-
-    def words() -> str:
-        return f"{system.doing}: {in_units(system.watched)}" if system.doing else system.watched_in_words
+        record = system.now.records[-1]
+        return gauge.target if goal.reached(record) else min(gauge.count(record), gauge.target)
 
     if in_notebook():
-        own = NotebookBar(label, gauge.target, gauge.unit)
+        notebook_bar = NotebookBar(label, gauge.target, gauge.unit)
 
-        def show_there() -> None:
-            own.update(done(), words())
+        def show_in_notebook() -> None:
+            notebook_bar.update(done(), words())
 
-        return own, show_there
+        return notebook_bar, show_in_notebook
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     bar = Progress(
@@ -82,9 +88,9 @@ def progress_of(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
         TextColumn("{task.fields[best]}"),
         speed_estimate_period=SPEED_FROM,
     )
-    row = bar.add_task(label, total=gauge.target, completed=done(), best="")
+    bar_task = bar.add_task(label, total=gauge.target, completed=done(), best="")
 
     def show() -> None:
-        bar.update(row, completed=done(), best=words())
+        bar.update(bar_task, completed=done(), best=words())
 
     return bar, show

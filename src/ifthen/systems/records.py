@@ -27,13 +27,13 @@ class Records(Sequence[Record]):
         return self._rows
 
     @overload
-    def __getitem__(self, place: int) -> Record: ...
+    def __getitem__(self, index: int) -> Record: ...
     @overload
-    def __getitem__(self, place: slice) -> list[Record]: ...
-    def __getitem__(self, place: int | slice) -> Record | list[Record]:
-        if isinstance(place, slice):
-            return [self[i] for i in range(*place.indices(self._rows))]
-        row = range(self._rows)[place]
+    def __getitem__(self, index: slice) -> list[Record]: ...
+    def __getitem__(self, index: int | slice) -> Record | list[Record]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(self._rows))]
+        row = range(self._rows)[index]
         return {name: column[row] for name, column in self._columns.items()}
 
     def __eq__(self, other: object) -> bool:
@@ -56,12 +56,12 @@ class Records(Sequence[Record]):
         Where learning stopped inside an epoch, the last two rows have the same epoch. The second one is
         provisional: the next row replaces it.
         """
-        epochs, rows = self._columns["epoch"], self._rows
-        rows -= rows > 1 and epochs[rows - 1] == epochs[rows - 2]
+        epochs, n_rows = self._columns["epoch"], self._rows
+        n_rows -= n_rows > 1 and epochs[n_rows - 1] == epochs[n_rows - 2]
         columns = self._columns
-        if set(record) - set(columns) or any(len(column) != rows for column in columns.values()):
-            columns = {name: column[:rows] for name, column in columns.items()}
-            columns |= {name: [None] * rows for name in record if name not in columns}
+        if set(record) - set(columns) or any(len(column) != n_rows for column in columns.values()):
+            columns = {name: column[:n_rows] for name, column in columns.items()}
+            columns |= {name: [None] * n_rows for name in record if name not in columns}
         for name, column in columns.items():
             column.append(record.get(name))  # beyond what these rows have: they stay as they are
         return Records(columns)

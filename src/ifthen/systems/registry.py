@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,16 @@ SYSTEMS: dict[str, type[System]] = {
 
 def system_by_name(name: str) -> type[System]:
     """Return the system called `name`, in any case."""
-    for known, system in SYSTEMS.items():
-        if known.lower() == name.lower():
+    for system_name, system in SYSTEMS.items():
+        if system_name.lower() == name.lower():
             return system
     raise ParameterError(f"unknown system {name!r}.{nearest(name, SYSTEMS)} See 'ifthen systems'.")
+
+
+def either_of(names: Iterable[str]) -> str:
+    """Return names as "A, B or C"."""
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def load(path: str | Path, env: Any = None, *, teacher: Any = None, threads: int | None = None) -> System:

@@ -53,16 +53,16 @@ class Shields:
             ruleset: the list as learnt, or one that was made of it.
             learnt: the list as learnt, with its shield.
         """
-        added = next((own.added for own in self._known.values() if own.ruleset == learnt), 0)
+        added = next((known.added for known in self._known.values() if known.ruleset == learnt), 0)
         return added if not added or ruleset == learnt else leading(ruleset, self.constraints)
 
     def in_words(self, added: int) -> str:
         """Return where the first `added` rules of a list come from; "" without requirements."""
         if not self.require:
             return ""
-        told = "; ".join(self.require)
-        which = "requirement" if len(self.require) == 1 else "requirements"
+        requirements = "; ".join(self.require)
+        noun = "requirement" if len(self.require) == 1 else "requirements"
         if not added:
-            return f"The rules keep the {which} given to training: {told}."
+            return f"The rules keep the {noun} given to training: {requirements}."
         first = "The first rule comes" if added == 1 else f"The first {plural(added, 'rule')} come"
-        return f"{first} from the {which} given to training: {told}."
+        return f"{first} from the {noun} given to training: {requirements}."

@@ -43,7 +43,8 @@ from ifthen.systems.presets import preset
 from ifthen.systems.progress import Saving, progress_of
 from ifthen.systems.records import Record, Records
 from ifthen.systems.shields import Shields
-from ifthen.tasks.task import Method, Task
+from ifthen.systems.start_rules import check_start
+from ifthen.tasks.task import Task
 
 if TYPE_CHECKING:
     import polars
@@ -65,17 +66,19 @@ class System(Shown, ABC):
         parameters: the system's parameters by name; see its `Parameters`.
     """
 
+    # What every system gives, with `begin`, `advance`, `ruleset` and `population_of`.
     name: ClassVar[str]
     summary: ClassVar[str]
+    """What it is in one sentence."""
     Parameters: ClassVar[type[Parameters]]
+
+    # What a system may give, with `fill_parameters` and `default_epochs`.
+    gives_lists: ClassVar[bool] = False
+    """Whether it hands out decision lists: requirements are put on top, a task's default action is last."""
     starts_from: ClassVar[tuple[str, ...]] = ()
-    """The kinds of rulesets that learning can begin with."""
-    has_order: ClassVar[bool] = False
-    """Whether the rules are a list, whose last one can be a task's default action."""
+    """The kinds of rulesets that learning can begin with: `self.start`."""
     learns_from: ClassVar[tuple[str, ...]] = ("training", "pool")
     """The blocks of an environment's reset seeds that learning plays: see `EnvTask`."""
-    gives_lists: ClassVar[bool] = False
-    """Whether it hands out decision lists, which rules that keep requirements can be put on top of."""
 
     def __init__(
         self,
@@ -90,25 +93,25 @@ class System(Shown, ABC):
     ) -> None:
         self._task = as_task(task)
         self.verbose = whole_number("verbose", verbose, 0, 2)
-        if self._task.default_action is not None and not self.has_order:
+        if self._task.default_action is not None and not self.gives_lists:
             raise ParameterError(
                 f"a default action is the last rule of a decision list, and {self.name}'s rules have no "
-                "order: use PPL-DL, or leave default_action out."
+                "order: use a system of decision lists (see 'ifthen systems'), or leave default_action out."
             )
         self.require = requirements_in(require)
         if self.require and not self.gives_lists:
             raise ParameterError(
                 f"requirements are kept by rules on top of a decision list, and {self.name} hands out none: "
-                "use PPL-X, PPL-DL or SAMUEL, or check them with 'ifthen verify'."
+                f"use {_others_with('gives_lists')}, or check them with 'ifthen verify'."
             )
-        own = self.task
-        self.shields = Shields(self.require, own.features, own.action_names, own.default_action)
+        self.shields = Shields(
+            self.require, self.task.features, self.task.action_names, self.task.default_action
+        )
         self.seed = check_seed(seed)
         suited = {**preset(self.name, self.task), **parameters}
         self.parameters = self.fill_parameters(checked_parameters(self.Parameters, suited))
         self.threads = checked_threads(threads)
-        self.start = None if start is None else self.fit_start(start)
-        self.taught: model_file.TeacherPart | None = None
+        self.start = None if start is None else self._fit_start(start)
         self.removed: dict[str, Any] = {}
         """Parameters that a file was trained with and that ifthen no longer has."""
         self._now: Moment | None = None
@@ -128,7 +131,7 @@ class System(Shown, ABC):
         It must observe and do the same things. Files hold no environments of one's own: a loaded system needs
         one to learn on, and `ifthen.load(path, env=…)` gives it at once.
         """
-        other = type(self)(
+        rebound = type(self)(
             played_in(self.task, env),
             seed=self.seed,
             threads=self.threads,
@@ -137,44 +140,42 @@ class System(Shown, ABC):
             verbose=self.verbose,
             **self.parameters.model_dump(),
         )
-        other._now, other.removed = self._now, self.removed
-        self.__dict__ = other.__dict__  # nothing is left of simulators that play the old one
+        rebound._now, rebound.removed = self._now, self.removed
+        self.__dict__ = rebound.__dict__  # nothing is left of simulators that play the old one
 
     def set_teacher(self, teacher: Any) -> None:
         """Learn on from a teacher, which files do not hold, or raise where the system takes none."""
-        raise ParameterError(f"{self.name} takes no teacher: use PPL-X.")
+        raise ParameterError(f"{self.name} takes no teacher: use {_others_with('set_teacher')}.")
 
     @classmethod
     def list_parameters(cls) -> list[tuple[str, Any, str]]:
         """Return name, default and meaning of every parameter."""
-        found = []
+        rows = []
         for name, field in cls.Parameters.model_fields.items():
             words = [word for word in get_args(field.annotation) if isinstance(word, str)]
             choices = f" One of: {', '.join(words)}." if words else ""
-            found.append((name, field.default, f"{field.description}{choices}"))
-        return found
+            rows.append((name, field.default, f"{field.description}{choices}"))
+        return rows
 
-    def suited(self, on_table: Kind, on_environment: Kind) -> Kind:
+    def _suited(self, on_table: Kind, on_environment: Kind) -> Kind:
         """Return the part of the system that suits its task: the one for tables, or for environments."""
         return on_table if self.task.has_states else on_environment
 
     def fill_parameters(self, parameters: Any) -> Any:
-        """Return the parameters with those left to the task filled in."""
+        """Return the parameters with those left to the task filled in, or raise where one does not fit it."""
         return parameters
 
-    def fit_start(self, start: RuleSet) -> RuleSet:
-        """Return the ruleset to begin with, or raise where the system cannot."""
-        raise ParameterError(
-            f"{self.name} cannot start from a ruleset: its rules come by covering. Leave out start."
-        )
+    def _fit_start(self, start: RuleSet) -> RuleSet:
+        """Return the ruleset to begin with, or raise where the system or the task cannot begin with it."""
+        check_start(self, start)
+        return start
 
     @abstractmethod
-    def begin(self) -> tuple[Population, Record]:
-        """Return the initial population and the history's row of epoch 0."""
+    def begin(self, goal: Goal) -> tuple[Population, Record]:
+        """Return the initial population and the history's row of epoch 0.
 
-    def begin_towards(self, goal: Goal) -> tuple[Population, Record]:
-        """Return what `begin` returns; a system that plans its steps plans for the goal."""
-        return self.begin()
+        A system that plans its steps plans them for the goal.
+        """
 
     @abstractmethod
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
@@ -191,11 +192,6 @@ class System(Shown, ABC):
     def reached(self, goal: Goal) -> bool:
         """Return whether learning stops here."""
         return goal.reached(self.now.records[-1])
-
-    @property
-    def method(self) -> Method:
-        """How the system itself measures policies while it learns."""
-        return "sampled"
 
     @property
     @abstractmethod
@@ -215,7 +211,7 @@ class System(Shown, ABC):
         """The best list of each size, where the system looks for such; None elsewhere."""
         return None
 
-    def saved_arrays(self, population: Population) -> dict[str, NDArray[Any]]:
+    def _saved_arrays(self, population: Population) -> dict[str, NDArray[Any]]:
         """Return the arrays of a population for a file."""
         arrays: dict[str, NDArray[Any]] = population._asdict()
         return arrays
@@ -227,9 +223,9 @@ class System(Shown, ABC):
     def check_learning(self) -> None:
         """Raise where a file was trained with parameters that are gone: it predicts, but cannot learn on."""
         if self.removed:
-            given = ", ".join(f"{name} = {shown(value)}" for name, value in self.removed.items())
+            names = ", ".join(f"{name} = {shown(value)}" for name, value in self.removed.items())
             raise ParameterError(
-                f"this {self.name} was trained with {given}, which ifthen no longer has. It predicts as "
+                f"this {self.name} was trained with {names}, which ifthen no longer has. It predicts as "
                 "before, but cannot learn on. Train a new one; start=system.ruleset begins with its rules."
             )
 
@@ -240,7 +236,7 @@ class System(Shown, ABC):
             goal: when learning is going to stop.
         """
         if self._now is None:
-            population, record = self.begin_towards(goal)
+            population, record = self.begin(goal)
             self._now = Moment(0, population, Records({name: [value] for name, value in record.items()}))
         return self
 
@@ -279,8 +275,8 @@ class System(Shown, ABC):
                 as with the history of very many epochs: it takes at most a twentieth of the time.
         """
         self.check_learning()
-        asked = {"epochs": epochs, "steps": steps, "episodes": episodes, "total_timesteps": total_timesteps}
-        goal = checked_goal(bare, asked, self.default_epochs, self._now)
+        lengths = {"epochs": epochs, "steps": steps, "episodes": episodes, "total_timesteps": total_timesteps}
+        goal = checked_goal(bare, lengths, self.default_epochs, self._now)
         return self.learn_towards(goal, callback, progress_bar, checkpoint, checkpoint_every)
 
     def learn_towards(
@@ -298,7 +294,11 @@ class System(Shown, ABC):
             self.prepare(goal)
             warn_if_over(self, goal)
         save = Saving(self, checkpoint)  # a folder that cannot be written to is found now, not after an hour
-        bar, show = progress_of(self, goal) if progress_bar else (nullcontext(), lambda: None)
+        bar, show = (
+            progress_of(self, goal, self._gauge(goal), self._progress_in_words)
+            if progress_bar
+            else (nullcontext(), lambda: None)
+        )
         with bar:
             try:
                 while not self.reached(goal):
@@ -355,29 +355,28 @@ class System(Shown, ABC):
 
         In an environment it is measured on validation seeds. On a table it is what the system learns by.
         """
-        return "exact_performance" if self.method == "exact" else self.task.watched_column
+        return self.task.watched_column
 
     @property
     def shortens(self) -> bool:
         """Whether learning shortens the rules by playing, so that pruning does not do it again."""
         return False
 
-    @property
-    def doing(self) -> str:
-        """The phase of learning, in a few words; "" for a system without phases."""
-        return ""
-
-    def gauge(self, goal: Goal) -> Goal:
+    def _gauge(self, goal: Goal) -> Goal:
         """Return what a progress bar counts on the way to a goal."""
         return goal
+
+    def _progress_in_words(self) -> str:
+        """Return what a progress bar says beside its count."""
+        return self.watched_in_words
 
     @property
     def watched_in_words(self) -> str:
         """What `watched` is, with its name; in words where a state without a rule was reached."""
-        reached = self.watched
-        if not math.isnan(reached) and reached <= self.task.failure_mark:
+        performance = self.watched
+        if not math.isnan(performance) and performance <= self.task.failure_mark:
             return f"{self.task.watched_name}: a state without a rule"
-        return f"{self.task.watched_name} {in_units(reached)}"
+        return f"{self.task.watched_name} {in_units(performance)}"
 
     @property
     def watched(self) -> float:
@@ -403,31 +402,39 @@ class System(Shown, ABC):
 
     def save(self, path: str | Path) -> None:
         """Write the system with all it needs to go on learning, in one file, whole or not at all."""
-        epoch, population, records = self.now
-        manifest = {
+        arrays = self._saved_arrays(self.now.population)
+        model_file.write(Path(path), self._manifest(), self.task, arrays)
+
+    def _manifest(self) -> dict[str, Any]:
+        """Return what a file says of the system, besides its task and its arrays."""
+        manifest: dict[str, Any] = {
             "system": self.name,
             "seed": self.seed,
-            "epoch": epoch,
+            "epoch": self.epoch,
             "parameters": {**self.parameters.model_dump(), **self.removed},
-            "history": records.columns(),
+            "history": self.now.records.columns(),
         }
         if self.start is not None:
             manifest["start"] = self.start.to_dict()
         if self.require:
             manifest["require"] = self.require
-        if self.taught is not None:
-            manifest["teacher"] = self.taught.model_dump()
-        model_file.write(Path(path), manifest, self.task, self.saved_arrays(population))
+        return manifest
 
     @classmethod
     def from_model(cls, model: model_file.Model, threads: int | None = None) -> Self:
         """Build the system that a model file describes."""
-        given, removed = without_removed(cls.Parameters, model.parameters)
-        checked_parameters(cls.Parameters, given)  # before any of them could pass for an argument
-        plain = {name: field.default for name, field in cls.Parameters.model_fields.items()}
-        known = {**plain, **given}  # an older file knows nothing of presets that came later
-        own: dict[str, Any] = {"start": model.start, "require": model.require}
-        system = cls(model.task, seed=model.seed, threads=threads, **own, **known)
+        in_file, removed = without_removed(cls.Parameters, model.parameters)
+        checked_parameters(cls.Parameters, in_file)  # before any of them could pass for an argument
+        defaults = {name: field.default for name, field in cls.Parameters.model_fields.items()}
+        parameters = {**defaults, **in_file}  # an older file knows nothing of presets that came later
+        system = cls(
+            model.task,
+            seed=model.seed,
+            threads=threads,
+            start=model.start,
+            require=model.require,
+            **parameters,
+        )
         system.removed = removed
         system._now = Moment(model.epoch, system.population_of(model), model.history)
         return system
@@ -451,15 +458,21 @@ class System(Shown, ABC):
 
     def shown_parts(self) -> list[Part]:
         """Return what it is and, once it has learnt, its rules."""
-        told = repr(self).strip("<>")
-        return (
-            [told, *self.ruleset.shown_parts()]
-            if self.started and (self.epoch or self.num_timesteps)
-            else [told]
-        )
+        title = repr(self).strip("<>")
+        has_learnt = self.started and (self.epoch or self.num_timesteps)
+        return [title, *self.ruleset.shown_parts()] if has_learnt else [title]
 
     __str__ = object.__str__
 
     def __repr__(self) -> str:
         epoch = "not started" if self._now is None else f"epoch {self._now.epoch}"
         return f"<{self.name} on {self.task.name}, seed {self.seed}, {epoch}>"
+
+
+def _others_with(attribute: str) -> str:
+    """Return the names of the systems that have an attribute of their own, for errors."""
+    from ifthen.systems.registry import SYSTEMS, either_of
+
+    return either_of(
+        name for name, kind in SYSTEMS.items() if getattr(kind, attribute) is not getattr(System, attribute)
+    )

@@ -85,7 +85,7 @@ class XCS(XCSF):
 
         def __init__(self, task: Any, **keywords: Unpack[XCSKeywords]) -> None: ...
 
-    def fill_parameters(self, parameters: Any) -> Any:
+    def fill_parameters(self, parameters: Any) -> XCSFParameters:
         """Fill in what is left to the task, and raise for parameters that would have no effect."""
         fields = type(parameters).model_fields
         idle = [name for name in OF_LINEAR if getattr(parameters, name) != fields[name].default]

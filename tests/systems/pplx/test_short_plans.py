@@ -231,9 +231,9 @@ def test_a_progress_bar_counts_the_steps_of_a_short_plan_where_they_take_the_tim
     slow = PPLX(haystack(), seed=1, threads=1, steps=STEPS).learn(epochs=0)
     long = PPLX(haystack(), seed=1, threads=1, steps=200_000).learn(epochs=0)
     twin = PPLX("CartPole-v1", seed=1, threads=1, steps=STEPS).learn(epochs=0)
-    assert slow.gauge(whole) == Goal("steps", STEPS)
-    assert [each.gauge(whole) for each in (long, twin)] == [whole, whole]
-    assert slow.gauge(part) == part
+    assert slow._gauge(whole) == Goal("steps", STEPS)
+    assert [each._gauge(whole) for each in (long, twin)] == [whole, whole]
+    assert slow._gauge(part) == part
 
 
 def test_lists_play_one_episode_first_where_episodes_are_very_long() -> None:

@@ -118,7 +118,7 @@ def test_tables_that_are_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) 
 )
 def test_damaged_populations_are_refused(name: str, change: Any, message: str, tmp_path: Path) -> None:
     system = small().learn(epochs=1)
-    arrays = system.saved_arrays(system.now.population)
+    arrays = system._saved_arrays(system.now.population)
     system._now = system.now._replace(
         population=system.now.population._replace(**{name: change(arrays[name])})
     )

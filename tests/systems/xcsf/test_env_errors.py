@@ -65,7 +65,7 @@ def test_the_environment_is_closed_with_the_system() -> None:
 
 
 def test_a_default_action_is_refused() -> None:
-    with pytest.raises(ParameterError, match="XCSF's rules have no order: use PPL-DL"):
+    with pytest.raises(ParameterError, match="XCSF's rules have no order: use a system of decision lists"):
         XCSF(env_task("CartPole-v1", default_action="push left"))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ifthen import ZCS, TabularTask, env_task, frozen_lake, maze
 from ifthen.simulate.table_noise import plan
-from ifthen.systems.learning import NEVER
+from ifthen.systems.learning import NEVER, Goal
 from ifthen.systems.zcs.breed import breed, cover, spin
 from ifthen.systems.zcs.zcs_population import COVERINGS, GA_INVOCATIONS, STEPS, Learning, packed
 from ifthen.systems.zcs.zcs_steps import act, clip, is_too_low, match_set, settle
@@ -20,6 +20,7 @@ from tests import naive
 from tests.naive_zcs import NaiveZCS, Rule, clipped, spun
 
 pytestmark = pytest.mark.oracle
+GOAL = Goal("epochs", 1)
 
 
 class TableWorld:
@@ -66,18 +67,18 @@ class EnvWorld:
 
 def plain(system: ZCS) -> NaiveZCS:
     """Return the oracle of a system, before anything."""
-    own = system._learning(system.begin()[0])
+    pop = system._learning(system.begin(GOAL)[0])
     features = list(
-        zip(own.lows.tolist(), own.highs.tolist(), own.reach.tolist(), own.real.tolist(), strict=True)
+        zip(pop.lows.tolist(), pop.highs.tolist(), pop.reach.tolist(), pop.real.tolist(), strict=True)
     )
-    found = NaiveZCS(int(system._key), features, own.settings._asdict())
+    found = NaiveZCS(int(system._key), features, pop.settings._asdict())
     found.fill(system.parameters.s0)
     return found
 
 
-def rules_of(own: Learning) -> list[Rule]:
-    n = own.settings.rules
-    parts = own.bounds[:n].tolist(), own.action[:n].tolist(), own.strength[:n].tolist()
+def rules_of(pop: Learning) -> list[Rule]:
+    n = pop.settings.rules
+    parts = pop.bounds[:n].tolist(), pop.action[:n].tolist(), pop.strength[:n].tolist()
     return [Rule([tuple(ends) for ends in box], a, s) for box, a, s in zip(*parts, strict=True)]
 
 
@@ -95,18 +96,18 @@ SMALL: dict[str, Any] = {"pop_limit": 30, "rho": 1.0, "mu": 0.2, "threads": 1}
 )
 def test_learning_on_a_table_is_the_oracles(task: TabularTask, options: dict[str, Any]) -> None:
     system = ZCS(task, seed=5, **{**SMALL, **options})
-    oracle, own = plain(system), system._learning(system.begin()[0])
-    assert rules_of(own) == oracle.rules
+    oracle, pop = plain(system), system._learning(system.begin(GOAL)[0])
+    assert rules_of(pop) == oracle.rules
     for steps, episodes in ((NEVER, 6), (60, NEVER)):
-        system._play(own, steps, episodes)
+        system._play(pop, steps, episodes)
         oracle.run(TableWorld(task, int(system._key)), task.t_max, steps, episodes)
-        assert rules_of(own) == oracle.rules
-        assert own.clock[[STEPS, GA_INVOCATIONS, COVERINGS]].tolist() == [
+        assert rules_of(pop) == oracle.rules
+        assert pop.clock[[STEPS, GA_INVOCATIONS, COVERINGS]].tolist() == [
             oracle.steps,
             oracle.invocations,
             oracle.coverings,
         ]
-        assert packed(own).recent[: len(oracle.lengths)].tolist() == oracle.lengths
+        assert packed(pop).recent[: len(oracle.lengths)].tolist() == oracle.lengths
     assert oracle.invocations > 5
     assert oracle.coverings > 0 or "p_any" in options
 
@@ -115,11 +116,11 @@ def test_learning_on_a_table_is_the_oracles(task: TabularTask, options: dict[str
 def test_learning_in_an_environment_is_the_oracles(player: Any) -> None:
     task = env_task("CartPole-v1", player=player, t_max=40)
     system = ZCS(task, seed=2, **SMALL)
-    oracle, own = plain(system), system._learning(system.begin()[0])
-    system._play(own, NEVER, 6)
+    oracle, pop = plain(system), system._learning(system.begin(GOAL)[0])
+    system._play(pop, NEVER, 6)
     oracle.run(EnvWorld(task, int(system._key)), task.t_max, NEVER, 6)
-    assert rules_of(own) == oracle.rules
-    assert own.clock[STEPS] == oracle.steps
+    assert rules_of(pop) == oracle.rules
+    assert pop.clock[STEPS] == oracle.steps
 
 
 @given(st.floats(0, 1, exclude_max=True), st.lists(st.floats(0, 1e6), min_size=1, max_size=9))
@@ -129,23 +130,23 @@ def test_a_wheel_is_spun_as_the_oracle_does(u: float, shares: list[float]) -> No
 
 def test_single_steps_are_the_oracles() -> None:
     system = ZCS(maze("Maze4"), seed=1, **SMALL)
-    oracle, own = plain(system), system._learning(system.begin()[0])
+    oracle, pop = plain(system), system._learning(system.begin(GOAL)[0])
     point = [-1.0, 0.0, 1.0, 2.0, 3.0, 1.0, 0.0, 1.0]
-    own.seen[0] = point
-    clip(own)
+    pop.observation[0] = point
+    clip(pop)
     seen = clipped(point, oracle.whole)
-    assert own.seen[0].tolist() == seen
-    found = [rules_of(own)[r] for r in own.members[: match_set(own)]]
+    assert pop.observation[0].tolist() == seen
+    found = [rules_of(pop)[r] for r in pop.members[: match_set(pop)]]
     assert found == oracle.matching(seen)
-    cover(np.uint64(3), 7.0, own)
+    cover(np.uint64(3), 7.0, pop)
     oracle.cover(3, seen, 7.0)
-    assert act(np.uint64(system._key), own) == oracle.act(seen)
-    settle(np.uint64(system._key), 1000.0, True, False, own)
+    assert act(np.uint64(system._key), pop) == oracle.act(seen)
+    settle(np.uint64(system._key), 1000.0, True, False, pop)
     oracle.settle(1000.0, True, False)
-    breed(np.uint64(9), own)
+    breed(np.uint64(9), pop)
     oracle.breed(9)
-    assert rules_of(own) == oracle.rules
-    assert sorted(np.flatnonzero(own.held)) == [
+    assert rules_of(pop) == oracle.rules
+    assert sorted(np.flatnonzero(pop.action_set)) == [
         r for r, rule in enumerate(oracle.rules) if any(rule is b for b in oracle.before)
     ]
 
@@ -153,6 +154,6 @@ def test_single_steps_are_the_oracles() -> None:
 @pytest.mark.parametrize("least", [0.0, -1.0, -1 / 3])
 def test_rewards_that_are_too_low_are_the_oracles(least: float) -> None:
     system = ZCS(maze("Woods1"), least_reward=least, **SMALL)
-    oracle, own = plain(system), system._learning(system.begin()[0])
+    oracle, pop = plain(system), system._learning(system.begin(GOAL)[0])
     for reward in (least, least - 1e-12, least - 1e-6, least + 1e-6, 5.0, -5.0):
-        assert is_too_low(reward, own) == oracle.is_too_low(reward)
+        assert is_too_low(reward, pop) == oracle.is_too_low(reward)

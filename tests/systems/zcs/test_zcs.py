@@ -9,9 +9,12 @@ import pytest
 
 from ifthen import ZCS, StrengthSumRules, env_task, evaluate, load, maze, prune
 from ifthen.errors import ModelFileError, ParameterError, TaskError
+from ifthen.systems.learning import Goal
 from ifthen.systems.zcs.zcs_population import STEPS, TIME
 from ifthen.systems.zcs.zcs_steps import act, settle
 from tests.archives import with_array
+
+GOAL = Goal("epochs", 1)
 
 
 def woods(**options: Any) -> ZCS:
@@ -25,7 +28,7 @@ def test_defaults_are_wilsons() -> None:
 
 
 def test_over_bits_a_condition_is_zero_one_or_open_and_a_third_is_open() -> None:
-    population, _ = woods().begin()
+    population, _ = woods().begin(GOAL)
     assert set(map(tuple, population.bounds.reshape(-1, 2).tolist())) == {(0, 0), (1, 1), (0, 1)}
     open_ones = (population.bounds[:, :, 0] < population.bounds[:, :, 1]).mean()
     assert open_ones == pytest.approx(0.33, abs=0.02)
@@ -42,26 +45,26 @@ def test_both_readings_of_rho(counts: Any, share: float) -> None:
 def test_a_step_moves_strength_as_published() -> None:
     """S(A) changes by −βS(A) + βr, and the set before gains βγS(A)."""
     system = woods(rho=0.0, tau=0.25, phi=0.0)
-    own, key = system._learning(system.begin()[0]), np.uint64(4)
-    own.seen[0] = system.task.dynamics.points[0]  # type: ignore[attr-defined]  # a table
-    own.held[:3] = True  # the set before
-    before = own.strength.copy()
-    action = act(key, own)
-    acting = own.held.copy()
+    pop, key = system._learning(system.begin(GOAL)[0]), np.uint64(4)
+    pop.observation[0] = system.task.dynamics.points[0]  # type: ignore[attr-defined]  # a table
+    pop.action_set[:3] = True  # the set before
+    before = pop.strength.copy()
+    action = act(key, pop)
+    acting = pop.action_set.copy()
     n = int(acting.sum())
     assert n > 0
     paid = 0.2 * before[:-2][acting].sum()
     expected = before[:-2].copy()
     expected[acting] *= 0.8
-    losers = np.array([r for r in own.members.tolist() if own.action[r] != action and own.strength[r] < 20])
+    losers = np.array([r for r in pop.members.tolist() if pop.action[r] != action and pop.strength[r] < 20])
     expected[losers] *= 0.75
     expected[:3] += 0.71 * paid / 3
-    assert own.strength[:-2] == pytest.approx(expected)
-    settle(key, 1000.0, True, True, own)
+    assert pop.strength[:-2] == pytest.approx(expected)
+    settle(key, 1000.0, True, True, pop)
     expected[acting] += 0.2 * 1000 / n
-    assert own.strength[:-2] == pytest.approx(expected)
-    assert not own.held.any()
-    assert own.clock[[STEPS, TIME]].tolist() == [1, 0]
+    assert pop.strength[:-2] == pytest.approx(expected)
+    assert not pop.action_set.any()
+    assert pop.clock[[STEPS, TIME]].tolist() == [1, 0]
 
 
 def test_woods1_is_learnt_to_the_published_plateau() -> None:

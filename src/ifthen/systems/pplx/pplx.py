@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from numpy.typing import NDArray
 
+from ifthen.digits import in_units
 from ifthen.errors import ParameterError
 from ifthen.parallel import one_blas_thread
 from ifthen.rules.decision_list import DecisionList
@@ -15,13 +16,13 @@ from ifthen.simulate.scope import environment
 from ifthen.systems.front import Front, Point
 from ifthen.systems.learning import Goal
 from ifthen.systems.model_file import Model, TeacherPart
-from ifthen.systems.pittsburgh_system import checked_start
 from ifthen.systems.pplx.pplx_learner import Learner, Population
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
 from ifthen.systems.pplx.pplx_on_table import OnTable
 from ifthen.systems.pplx.pplx_parameters import MOST_RULES, PPLXParameters
 from ifthen.systems.pplx.teacher import Teacher, as_teacher
 from ifthen.systems.records import Record
+from ifthen.systems.start_rules import check_length
 from ifthen.systems.system import System
 
 if TYPE_CHECKING:
@@ -51,12 +52,13 @@ class PPLX(System):
     summary = "Learns action values, then decision lists from them: the best list of each length."
     Parameters = PPLXParameters
     starts_from = (DecisionList.kind,)
-    has_order = gives_lists = True
+    gives_lists = True
     learns_from = ("learning", "choosing")
     parameters: PPLXParameters
 
     def __init__(self, task: Any, *, teacher: Any = None, **keywords: Unpack[PPLXKeywords]) -> None:
         super().__init__(task, **keywords)
+        self.taught: TeacherPart | None = None
         if self.require and self.parameters.imitate:
             raise ParameterError(
                 "imitate=True scores lists by how well they imitate, and rules that keep requirements change "
@@ -101,6 +103,13 @@ class PPLX(System):
         system.taught = model.teacher
         return system
 
+    def _manifest(self) -> dict[str, Any]:
+        """Return what a file says of the system; of a teacher only its name and what it gave."""
+        manifest = super()._manifest()
+        if self.taught is not None:
+            manifest["teacher"] = self.taught.model_dump()
+        return manifest
+
     def _check_teacher(self) -> None:
         """Raise where a teacher is missing."""
         if self.taught is None and self.parameters.imitate:
@@ -115,15 +124,15 @@ class PPLX(System):
         """Fill in what was left to the task, and raise where a parameter does not fit it."""
         return self._kind.filled(parameters, self.task)
 
-    def fit_start(self, start: RuleSet) -> RuleSet:
+    def _fit_start(self, start: RuleSet) -> RuleSet:
         """Return the list to begin with, or raise where it does not fit; its intervals do not wrap."""
-        return checked_start(
-            self, start.unwrapped()[0], self.parameters.most_rules or MOST_RULES, "most_rules"
-        )
+        start, _ = super()._fit_start(start).unwrapped()
+        check_length(start, self.parameters.most_rules or MOST_RULES, "most_rules")
+        return start
 
     @property
     def _kind(self) -> type[Learner]:
-        return self.suited(OnTable, OnEnvironment)
+        return self._suited(OnTable, OnEnvironment)
 
     @cached_property
     def learner(self) -> Learner:
@@ -140,12 +149,11 @@ class PPLX(System):
         """In environments, unless the plan is short."""
         return self.learner.shortens
 
-    @property
-    def doing(self) -> str:
-        """The phase of the plan."""
-        return self.learner.doing(self.epoch + 1)
+    def _progress_in_words(self) -> str:
+        """Return the phase of the plan, and how well the list does."""
+        return f"{self.learner.doing(self.epoch + 1)}: {in_units(self.watched)}"
 
-    def gauge(self, goal: Goal) -> Goal:
+    def _gauge(self, goal: Goal) -> Goal:
         """Count the plan's steps where they take most of the time."""
         return self.learner.gauge(goal)
 
@@ -161,11 +169,7 @@ class PPLX(System):
         is_over = goal.unit != "epochs" and self.epoch >= self.learner.epochs and not self.learner.plays_on
         return is_over or super().reached(goal)
 
-    def begin(self) -> tuple[Population, Record]:
-        """Return the initial population."""
-        return self.begin_towards(Goal("epochs", self.default_epochs))
-
-    def begin_towards(self, goal: Goal) -> tuple[Population, Record]:
+    def begin(self, goal: Goal) -> tuple[Population, Record]:
         """Return the initial population, with a plan of the goal's steps where the parameters say none."""
         self._check_teacher()
         with one_blas_thread():
@@ -220,7 +224,7 @@ class PPLX(System):
         except ParameterError:
             return front.points[0]
 
-    def saved_arrays(self, population: Population) -> dict[str, NDArray[Any]]:
+    def _saved_arrays(self, population: Population) -> dict[str, NDArray[Any]]:
         """Return the arrays of a population for a file."""
         return self.learner.arrays(population)
 

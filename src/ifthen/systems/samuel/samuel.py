@@ -34,7 +34,7 @@ from ifthen.systems.model_file import (
     wrong_lengths,
     wrong_rules,
 )
-from ifthen.systems.pittsburgh_system import check_sizes, checked_start
+from ifthen.systems.pittsburgh_system import check_sizes
 from ifthen.systems.records import Record
 from ifthen.systems.samuel.breeding import (
     aged,
@@ -49,6 +49,7 @@ from ifthen.systems.samuel.listed import list_of
 from ifthen.systems.samuel.plans import COLUMNS, Arrays, Payoffs, Plan, Population, first_plan, separated
 from ifthen.systems.samuel.samuel_operators import BLIND, Setting, Trace, applied, drawn_operators
 from ifthen.systems.samuel.samuel_parameters import OPERATORS, SAMUELParameters
+from ifthen.systems.start_rules import check_length
 from ifthen.systems.system import System
 
 if TYPE_CHECKING:
@@ -79,6 +80,11 @@ class SAMUEL(System):
 
     def fill_parameters(self, parameters: Any) -> SAMUELParameters:
         """Fill in what the version sets, and raise where a parameter does not fit."""
+        if self.task.default_action is not None:
+            raise ParameterError(
+                "a default action is the last rule of a decision list, and SAMUEL's rules have no order: use "
+                "PPL-DL, or leave default_action out."
+            )
         p: SAMUELParameters = parameters.filled()
         assert p.most_rules is not None
         check_sizes(p.pop_size, p.most_rules, len(self.task.features) + 3, "most_rules")
@@ -90,10 +96,12 @@ class SAMUEL(System):
         check_options(self.task, "sampled", p.noise, Budget())
         return p
 
-    def fit_start(self, start: RuleSet) -> RuleSet:
-        """Return the list to begin with, or raise where the system or the task cannot begin with it."""
+    def _fit_start(self, start: RuleSet) -> RuleSet:
+        """Return the list to begin with, or raise where it does not fit or has too many rules."""
+        start = super()._fit_start(start)
         assert self.parameters.most_rules is not None
-        return checked_start(self, start, self.parameters.most_rules - self.task.n_actions, "most_rules")
+        check_length(start, self.parameters.most_rules - self.task.n_actions, "most_rules")
+        return start
 
     @cached_property
     def simulator(self) -> Simulator:
@@ -106,7 +114,7 @@ class SAMUEL(System):
         p, task = self.parameters, self.task
         return Setting(Grid.of(task.features, p.granularity), task.n_actions, p)
 
-    def begin(self) -> tuple[Population, Record]:
+    def begin(self, goal: Goal) -> tuple[Population, Record]:
         """Return a population of first plans, all alike, after their first operators and episodes."""
         p = self.parameters
         plans = [first_plan(self.task, self.setting.grid, p.first_mean, self.start)] * p.pop_size

@@ -38,14 +38,14 @@ def set_tournament(key: np.uint64, members: Ints, n: int, rules: Records, absent
 
     Every microclassifier of the set enters with probability τ; where none does, all are asked again.
     """
-    winner, top, asked = -1, -1.0, 0
+    winner, top_fitness, n_drawn = -1, -1.0, 0
     while winner < 0:
         for i in range(n):
             rule = rules[members[i]]
             fitness = rule.fitness / rule.numerosity
-            if fitness > top and uniform(key, asked + i) >= absent[rule.numerosity]:
-                winner, top = members[i], fitness
-        asked += n
+            if fitness > top_fitness and uniform(key, n_drawn + i) >= absent[rule.numerosity]:
+                winner, top_fitness = members[i], fitness
+        n_drawn += n
     return winner
 
 
@@ -70,71 +70,76 @@ def is_whole(bounds: Bounds, r: int, d: int, reach: Reach) -> bool:
 
 
 @lean_kernel
-def mutate_in_niche(key: np.uint64, mu: float, child: int, s: int, own: Learning) -> None:
+def mutate_in_niche(key: np.uint64, mu: float, child: int, s: int, learning: Learning) -> None:
     """Turn whole ranges into the value in state s, and other intervals into whole ranges."""
-    bounds, reach, states = own.classifiers.bounds, own.reach, own.model.states
+    bounds, reach, states = learning.classifiers.bounds, learning.reach, learning.model.states
     for d in range(bounds.shape[1]):
         if uniform(key, d) >= mu:
             continue
-        whole = is_whole(bounds, child, d, reach)
-        bounds[child, d, 0] = states[s, d] if whole else reach.lows[d]
-        bounds[child, d, 1] = states[s, d] if whole else reach.highs[d]
+        is_open = is_whole(bounds, child, d, reach)
+        bounds[child, d, 0] = states[s, d] if is_open else reach.lows[d]
+        bounds[child, d, 1] = states[s, d] if is_open else reach.highs[d]
 
 
 @lean_kernel
-def specify(key: np.uint64, n: int, s: int, own: Learning) -> None:
+def specify(key: np.uint64, n: int, s: int, learning: Learning) -> None:
     """Add a rule that says more about state s, if the action set in `space.members` errs much.
 
     It errs much if its mean error is at least twice that of the population, and its rules are experienced.
     """
-    classifiers, settings, members = own.classifiers, own.settings[0], own.space.members
-    rules, bounds, reach = classifiers.rules, classifiers.bounds, own.reach
-    errors, experience, micros, every, all_micros = 0.0, 0, 0, 0.0, 0
+    classifiers, settings, members = learning.classifiers, learning.settings[0], learning.space.members
+    rules, bounds, reach = classifiers.rules, classifiers.bounds, learning.reach
+    set_error, set_experience, set_micros, total_error, total_micros = 0.0, 0, 0, 0.0, 0
     for i in range(n):
         rule = rules[members[i]]
-        errors += rule.error * rule.numerosity
-        experience += rule.experience * rule.numerosity
-        micros += rule.numerosity
+        set_error += rule.error * rule.numerosity
+        set_experience += rule.experience * rule.numerosity
+        set_micros += rule.numerosity
     for r in range(len(rules) - NURSERY):
-        every += rules[r].error * rules[r].numerosity
-        all_micros += rules[r].numerosity
+        total_error += rules[r].error * rules[r].numerosity
+        total_micros += rules[r].numerosity
     if (
-        experience < settings.n_specify * micros
-        or errors * all_micros < 2.0 * every * micros
-        or errors <= 0.0
+        set_experience < settings.n_specify * set_micros
+        or set_error * total_micros < 2.0 * total_error * set_micros
+        or set_error <= 0.0
     ):
         return
-    point, so_far, i = uniform(fold(key, 0), 0) * errors, 0.0, -1
+    point, so_far, i = uniform(fold(key, 0), 0) * set_error, 0.0, -1
     while i < n - 1 and so_far <= point:
         i += 1
         so_far += rules[members[i]].error * rules[members[i]].numerosity
-    parent, child, changed = members[i], len(rules) - 1, False
+    parent, child, is_changed = members[i], len(rules) - 1, False
     copy_rule(parent, child, classifiers)
     for d in range(bounds.shape[1]):
-        open_ = not reach.real[d] and reach.lows[d] < reach.highs[d] and is_whole(bounds, child, d, reach)
-        if open_ and uniform(fold(key, 1), d) < settings.p_specify:
-            bounds[child, d, 0] = bounds[child, d, 1] = own.model.states[s, d]
-            changed = True
-    if not changed:
+        is_open = not reach.real[d] and reach.lows[d] < reach.highs[d] and is_whole(bounds, child, d, reach)
+        if is_open and uniform(fold(key, 1), d) < settings.p_specify:
+            bounds[child, d, 0] = bounds[child, d, 1] = learning.model.states[s, d]
+            is_changed = True
+    if not is_changed:
         return
-    inherit(child, own)
-    add_rule(child, own)
-    delete_one(fold(key, 2), own)
+    inherit(child, learning)
+    add_rule(child, learning)
+    delete_one(fold(key, 2), learning)
 
 
 @lean_kernel
-def inherit(child: int, own: Learning) -> None:
+def inherit(child: int, learning: Learning) -> None:
     """Give a child its share of what it copied from its parents."""
-    rules, settings = own.classifiers.rules, own.settings[0]
+    rules, settings = learning.classifiers.rules, learning.settings[0]
     rules[child].error *= settings.error_share
     rules[child].niche_error *= settings.error_share
     rules[child].fitness = max(rules[child].fitness * settings.fitness_share, LEAST)
 
 
 @lean_kernel
-def run_ga(key: np.uint64, n: int, s: int, own: Learning) -> None:
+def run_ga(key: np.uint64, n: int, s: int, learning: Learning) -> None:
     """Breed two children from the action set in the first `n` of `space.members`, met in state s."""
-    classifiers, space, settings, reach = own.classifiers, own.space, own.settings[0], own.reach
+    classifiers, space, settings, reach = (
+        learning.classifiers,
+        learning.space,
+        learning.settings[0],
+        learning.reach,
+    )
     rules, bounds, clock = classifiers.rules, classifiers.bounds, classifiers.clock[0]
     members = space.members
     clock.ga_invocations += 1
@@ -146,25 +151,29 @@ def run_ga(key: np.uint64, n: int, s: int, own: Learning) -> None:
     else:
         mother = set_roulette(fold(key, 0), members, n, rules)
         father = set_roulette(fold(key, 1), members, n, rules)
-    one, other = len(rules) - 2, len(rules) - 1
-    copy_rule(mother, one, classifiers)
-    copy_rule(father, other, classifiers)
+    first_child, second_child = len(rules) - 2, len(rules) - 1
+    copy_rule(mother, first_child, classifiers)
+    copy_rule(father, second_child, classifiers)
     if uniform(fold(key, 2), 0) < settings.chi:
-        swap_bounds(fold(key, 3), settings.p_swap, bounds, one, other)
-        rules[one].error = rules[other].error = (rules[one].error + rules[other].error) / 2
-        rules[one].fitness = rules[other].fitness = (rules[one].fitness + rules[other].fitness) / 2
-        shared = (rules[one].niche_error + rules[other].niche_error) / 2
-        rules[one].niche_error = rules[other].niche_error = shared
-    for child in range(one, other + 1):
-        inherit(child, own)
-        stream, n_actions = fold(key, 4 + child - one), space.masks.shape[1]
+        swap_bounds(fold(key, 3), settings.p_swap, bounds, first_child, second_child)
+        rules[first_child].error = rules[second_child].error = (
+            rules[first_child].error + rules[second_child].error
+        ) / 2
+        rules[first_child].fitness = rules[second_child].fitness = (
+            rules[first_child].fitness + rules[second_child].fitness
+        ) / 2
+        mean_niche_error = (rules[first_child].niche_error + rules[second_child].niche_error) / 2
+        rules[first_child].niche_error = rules[second_child].niche_error = mean_niche_error
+    for child in range(first_child, second_child + 1):
+        inherit(child, learning)
+        child_key, n_actions = fold(key, 4 + child - first_child), space.masks.shape[1]
         lows, highs, m0, mu = reach.lows, reach.highs, reach.m0, settings.mu
         if settings.in_niche:
-            mutate_in_niche(stream, mu, child, s, own)
+            mutate_in_niche(child_key, mu, child, s, learning)
         else:
-            shift_bounds(stream, mu, bounds, child, lows, highs, m0, reach.real, reach.scales)
+            shift_bounds(child_key, mu, bounds, child, lows, highs, m0, reach.real, reach.scales)
         at = 2 * DRAWS * bounds.shape[1]
-        rules[child].action = mutate_action(stream, at, mu, rules[child].action, n_actions)
-    for child in range(one, other + 1):
-        add_child(child, mother, father, own)
-        delete_one(fold(key, 6 + child - one), own)
+        rules[child].action = mutate_action(child_key, at, mu, rules[child].action, n_actions)
+    for child in range(first_child, second_child + 1):
+        add_child(child, mother, father, learning)
+        delete_one(fold(key, 6 + child - first_child), learning)

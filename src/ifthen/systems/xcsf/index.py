@@ -86,19 +86,19 @@ def new_space(
 ) -> Space:
     """Return the space of a population, its index built; `held` is the set that waits for its payoff."""
     rules = classifiers.rules
-    capacity, features, _ = classifiers.bounds.shape
-    n_states, words = len(inputs), (capacity - NURSERY) // WORD
+    capacity, n_features, _ = classifiers.bounds.shape
+    n_states, n_words = len(inputs), (capacity - NURSERY) // WORD
     space = Space(
-        np.zeros((n_states, n_actions, words), dtype=np.uint64),
+        np.zeros((n_states, n_actions, n_words), dtype=np.uint64),
         up_to,
         live,
-        np.zeros((2, words), dtype=np.uint64),
-        np.zeros(words, dtype=np.uint64),
+        np.zeros((2, n_words), dtype=np.uint64),
+        np.zeros(n_words, dtype=np.uint64),
         np.empty(capacity, dtype=np.int64),
         np.empty(capacity, dtype=np.float64),
         inputs,
         np.empty(n_actions, dtype=np.float64),
-        np.empty(features + 1, dtype=np.float64),
+        np.empty(n_features + 1, dtype=np.float64),
     )
     for r in range(len(held)):
         if rules[r].numerosity > 0:
@@ -119,10 +119,10 @@ def rule_key(r: int, rules: Records, bounds: Bounds, by_box: bool) -> np.uint64:
     """Return a number for the condition and action of rule r that equal rules share."""
     key = mix(np.uint64(rules[r].action + 1))
     for d in range(bounds.shape[1]):
-        one, other = bounds[r, d, 0], bounds[r, d, 1]
-        if by_box and one > other:
-            one, other = other, one
-        key = mix(key ^ (bits_of(one) + GOLDEN * bits_of(other)))
+        bound_a, bound_b = bounds[r, d, 0], bounds[r, d, 1]
+        if by_box and bound_a > bound_b:
+            bound_a, bound_b = bound_b, bound_a
+        key = mix(key ^ (bits_of(bound_a) + GOLDEN * bits_of(bound_b)))
     return key
 
 
@@ -130,8 +130,8 @@ def rule_key(r: int, rules: Records, bounds: Bounds, by_box: bool) -> np.uint64:
 def matches_live(r: int, row: int, bounds: Bounds, live: Floats) -> bool:
     """Return whether rule r matches the state in a live row; none matches NaN."""
     for d in range(bounds.shape[1]):
-        one, other, value = bounds[r, d, 0], bounds[r, d, 1], live[row, d]
-        if not (min(one, other) <= value <= max(one, other)):
+        bound_a, bound_b, value = bounds[r, d, 0], bounds[r, d, 1], live[row, d]
+        if not (min(bound_a, bound_b) <= value <= max(bound_a, bound_b)):
             return False
     return True
 
@@ -139,11 +139,11 @@ def matches_live(r: int, row: int, bounds: Bounds, live: Floats) -> bool:
 @lean_kernel
 def matched_live(r: int, bounds: Bounds, live: Floats) -> np.uint64:
     """Return which live rows rule r matches."""
-    inside = ZERO
+    matched = ZERO
     for row in range(len(live)):
         if matches_live(r, row, bounds, live):
-            inside |= ONE << np.uint64(row)
-    return inside
+            matched |= ONE << np.uint64(row)
+    return matched
 
 
 @lean_kernel
@@ -153,11 +153,11 @@ def matched_states(
     """Return which of the 64 states of a word of states, or of the live rows, rule r matches."""
     if len(live) > 0:
         return matched_live(r, bounds, live)
-    inside = ~ZERO
+    matched = ~ZERO
     for d in range(bounds.shape[1]):
-        one, other = int(bounds[r, d, 0] - lows[d]), int(bounds[r, d, 1] - lows[d])
-        inside &= up_to[d, max(one, other) + 1, word] & ~up_to[d, min(one, other), word]
-    return inside
+        bound_a, bound_b = int(bounds[r, d, 0] - lows[d]), int(bounds[r, d, 1] - lows[d])
+        matched &= up_to[d, max(bound_a, bound_b) + 1, word] & ~up_to[d, min(bound_a, bound_b), word]
+    return matched
 
 
 @lean_kernel
@@ -165,10 +165,10 @@ def flip_bits(r: int, classifiers: Classifiers, space: Space, lows: Bounds) -> N
     """Flip the bit of rule r in the masks of all the states that it matches."""
     word, bit, a = r // WORD, ONE << np.uint64(r % WORD), classifiers.rules[r].action
     for w in range(space.up_to.shape[2]):
-        inside = matched_states(r, w, classifiers.bounds, space.up_to, space.live, lows)
-        while inside != ZERO:
-            s = w * WORD + lowest_bit(inside)
-            inside &= inside - ONE
+        matched = matched_states(r, w, classifiers.bounds, space.up_to, space.live, lows)
+        while matched != ZERO:
+            s = w * WORD + lowest_bit(matched)
+            matched &= matched - ONE
             space.masks[s, a, word] ^= bit
 
 
@@ -183,13 +183,13 @@ def enter(r: int, classifiers: Classifiers, space: Space, by_box: bool, lows: Bo
 @lean_kernel
 def remove(r: int, classifiers: Classifiers, space: Space, lows: Bounds) -> None:
     """Free the slot of rule r, and take the rule out of every set."""
-    word, left = r // WORD, ~(ONE << np.uint64(r % WORD))
+    word, all_but_r = r // WORD, ~(ONE << np.uint64(r % WORD))
     flip_bits(r, classifiers, space, lows)
     classifiers.rules[r].numerosity = 0
     classifiers.rules[r].fitness = 0.0
-    space.used[word] &= left
-    space.sets[HELD, word] &= left
-    space.sets[ACTING, word] &= left
+    space.used[word] &= all_but_r
+    space.sets[HELD, word] &= all_but_r
+    space.sets[ACTING, word] &= all_but_r
 
 
 @lean_kernel
@@ -205,9 +205,9 @@ def free_slot(used: NDArray[np.uint64]) -> int:
 def same_rule(r: int, child: int, rules: Records, bounds: Bounds, by_box: bool) -> bool:
     """Return whether two rules have the same action and the same box, or the same alleles."""
     for d in range(bounds.shape[1]):
-        straight = bounds[r, d, 0] == bounds[child, d, 0] and bounds[r, d, 1] == bounds[child, d, 1]
-        crossed = bounds[r, d, 0] == bounds[child, d, 1] and bounds[r, d, 1] == bounds[child, d, 0]
-        if not (straight or (by_box and crossed)):
+        equal = bounds[r, d, 0] == bounds[child, d, 0] and bounds[r, d, 1] == bounds[child, d, 1]
+        mirrored = bounds[r, d, 0] == bounds[child, d, 1] and bounds[r, d, 1] == bounds[child, d, 0]
+        if not (equal or (by_box and mirrored)):
             return False
     return bool(rules[r].action == rules[child].action)
 
@@ -223,9 +223,9 @@ def equal_rule(child: int, classifiers: Classifiers, space: Space, by_box: bool,
     key, a = rule_key(child, rules, bounds, by_box), rules[child].action
     s = -1
     for w in range(space.up_to.shape[2]):
-        inside = matched_states(child, w, bounds, space.up_to, space.live, lows)
-        if inside != ZERO:
-            s = w * WORD + lowest_bit(inside)
+        matched = matched_states(child, w, bounds, space.up_to, space.live, lows)
+        if matched != ZERO:
+            s = w * WORD + lowest_bit(matched)
             break
     for word in range(len(space.used)):
         mask = space.masks[s, a, word] if s >= 0 else space.used[word]
@@ -238,11 +238,11 @@ def equal_rule(child: int, classifiers: Classifiers, space: Space, by_box: bool,
 
 
 @lean_kernel
-def list_members(sets: NDArray[np.uint64], which: np.int64, out: Ints) -> int:
-    """Write the slots of set number `which` in increasing order; return how many there are."""
+def list_members(sets: NDArray[np.uint64], set_index: np.int64, out: Ints) -> int:
+    """Write the slots of set number `set_index` in increasing order; return how many there are."""
     n = 0
     for word in range(sets.shape[1]):
-        bits = sets[which, word]
+        bits = sets[set_index, word]
         while bits != ZERO:
             out[n] = word * WORD + lowest_bit(bits)
             bits &= bits - ONE
@@ -251,7 +251,7 @@ def list_members(sets: NDArray[np.uint64], which: np.int64, out: Ints) -> int:
 
 
 @lean_kernel
-def mark_members(sets: NDArray[np.uint64], which: np.int64, out: Mask) -> None:
-    """Write which slots are in set number `which`."""
+def mark_members(sets: NDArray[np.uint64], set_index: np.int64, out: Mask) -> None:
+    """Write which slots are in set number `set_index`."""
     for r in range(len(out)):
-        out[r] = (sets[which, r // WORD] >> np.uint64(r % WORD)) & ONE != ZERO
+        out[r] = (sets[set_index, r // WORD] >> np.uint64(r % WORD)) & ONE != ZERO

@@ -17,25 +17,25 @@ from ifthen.systems.xcsf.xcsf_population import Bounds, Classifiers, Records
 
 
 @lean_kernel
-def insert(r: int, own: Learning) -> None:
+def insert(r: int, learning: Learning) -> None:
     """Let the rule in slot r begin: one microclassifier without experience, and a fresh covariance."""
-    classifiers, settings = own.classifiers, own.settings[0]
+    classifiers, settings = learning.classifiers, learning.settings[0]
     rules = classifiers.rules
     rules[r].numerosity = 1
     rules[r].experience = 0
     rules[r].stamp = classifiers.clock[0].steps
     if settings.rls:
         reset_covariance(classifiers.covariance, r, classifiers.weights.shape[1], settings.delta_rls)
-    enter(r, classifiers, own.space, settings.by_box, own.reach.lows)
+    enter(r, classifiers, learning.space, settings.by_box, learning.reach.lows)
 
 
 @lean_kernel
 def has_rule(masks: NDArray[np.uint64], s: int, a: int) -> bool:
     """Return whether any rule that matches state s advocates action a."""
-    together = ZERO
+    any_rule = ZERO
     for word in range(masks.shape[2]):
-        together |= masks[s, a, word]
-    return bool(together != ZERO)
+        any_rule |= masks[s, a, word]
+    return bool(any_rule != ZERO)
 
 
 @lean_kernel
@@ -56,25 +56,30 @@ def cover_real(key: np.uint64, value: float, bounds: Bounds, r: int, d: int, rea
 
 
 @lean_kernel
-def cover(key: np.uint64, s: int, missing: int, own: Learning) -> None:
-    """Insert a rule that matches state s, for one of its `missing` actions without a rule; delete one."""
-    states, classifiers, space, settings = own.model.states, own.classifiers, own.space, own.settings[0]
-    rules, bounds, clock, reach = classifiers.rules, classifiers.bounds, classifiers.clock[0], own.reach
-    action, left = 0, below(key, 0, missing)
+def cover(key: np.uint64, s: int, n_missing: int, learning: Learning) -> None:
+    """Insert a rule that matches state s, for one of its `n_missing` actions without a rule; delete one."""
+    states, classifiers, space, settings = (
+        learning.model.states,
+        learning.classifiers,
+        learning.space,
+        learning.settings[0],
+    )
+    rules, bounds, clock, reach = classifiers.rules, classifiers.bounds, classifiers.clock[0], learning.reach
+    action, to_skip = 0, below(key, 0, n_missing)
     for a in range(space.masks.shape[1]):
         if not has_rule(space.masks, s, a):
-            if left == 0:
+            if to_skip == 0:
                 action = a
-            left -= 1
+            to_skip -= 1
     r = free_slot(space.used)
     for d in range(states.shape[1]):
         if reach.real[d]:
             cover_real(key, states[s, d], bounds, r, d, reach)
             continue
         if settings.p_hash >= 0.0:
-            whole = uniform(key, 1 + 2 * d) < settings.p_hash
-            bounds[r, d, 0] = reach.lows[d] if whole else states[s, d]
-            bounds[r, d, 1] = reach.highs[d] if whole else states[s, d]
+            is_open = uniform(key, 1 + 2 * d) < settings.p_hash
+            bounds[r, d, 0] = reach.lows[d] if is_open else states[s, d]
+            bounds[r, d, 1] = reach.highs[d] if is_open else states[s, d]
             continue
         bounds[r, d, 0] = max(states[s, d] - below(key, 1 + 2 * d, reach.r0[d] + 1), reach.lows[d])
         bounds[r, d, 1] = min(states[s, d] + below(key, 2 + 2 * d, reach.r0[d] + 1), reach.highs[d])
@@ -85,10 +90,10 @@ def cover(key: np.uint64, s: int, missing: int, own: Learning) -> None:
     rules[r].set_size = 1.0
     for i in range(classifiers.weights.shape[1]):
         classifiers.weights[r, i] = 0.0
-    insert(r, own)
+    insert(r, learning)
     clock.micros += 1
     clock.coverings += 1
-    delete_one(fold(key, 0), own)
+    delete_one(fold(key, 0), learning)
 
 
 @lean_kernel
@@ -101,13 +106,13 @@ def can_subsume(r: int, rules: Records, settings: Settings) -> bool:
 
 
 @lean_kernel
-def subsume_set(n: int, own: Learning) -> int:
+def subsume_set(n: int, learning: Learning) -> int:
     """Let the widest accurate rule of the action set in `space.members` take in those inside it.
 
     The widest is the one whose box contains the one found before it, in the order of slots. Return how many
     members are left.
     """
-    classifiers, space, settings = own.classifiers, own.space, own.settings[0]
+    classifiers, space, settings = learning.classifiers, learning.space, learning.settings[0]
     rules, bounds, members = classifiers.rules, classifiers.bounds, space.members
     widest = -1
     for i in range(n):
@@ -116,17 +121,17 @@ def subsume_set(n: int, own: Learning) -> int:
             widest = r
     if widest < 0:
         return n
-    left = 0
+    n_kept = 0
     for i in range(n):
         r = members[i]
         if r != widest and contains(bounds, widest, r):
             rules[widest].numerosity += rules[r].numerosity
             classifiers.clock[0].set_subsumptions += rules[r].numerosity
-            remove(r, classifiers, space, own.reach.lows)
+            remove(r, classifiers, space, learning.reach.lows)
         else:
-            members[left] = r
-            left += 1
-    return left
+            members[n_kept] = r
+            n_kept += 1
+    return n_kept
 
 
 @lean_kernel
@@ -146,9 +151,9 @@ def copy_rule(source: int, target: int, classifiers: Classifiers) -> None:
 
 
 @lean_kernel
-def add_child(child: int, mother: int, father: int, own: Learning) -> None:
+def add_child(child: int, mother: int, father: int, learning: Learning) -> None:
     """Let a parent subsume the child in the nursery, or an equal rule absorb it, or insert it."""
-    classifiers, settings = own.classifiers, own.settings[0]
+    classifiers, settings = learning.classifiers, learning.settings[0]
     rules, bounds, clock = classifiers.rules, classifiers.bounds, classifiers.clock[0]
     if settings.ga_subsumption:
         for parent in (mother, father):
@@ -161,23 +166,23 @@ def add_child(child: int, mother: int, father: int, own: Learning) -> None:
                 clock.micros += 1
                 clock.ga_subsumptions += 1
                 return
-    add_rule(child, own)
+    add_rule(child, learning)
 
 
 @lean_kernel
-def add_rule(child: int, own: Learning) -> None:
+def add_rule(child: int, learning: Learning) -> None:
     """Let an equal rule absorb the one in the nursery, or insert it."""
-    classifiers, space, settings = own.classifiers, own.space, own.settings[0]
+    classifiers, space, settings = learning.classifiers, learning.space, learning.settings[0]
     rules, clock = classifiers.rules, classifiers.clock[0]
     clock.micros += 1
-    same = equal_rule(child, classifiers, space, settings.by_box, own.reach.lows)
-    if same >= 0:
-        rules[same].numerosity += 1
+    equal_slot = equal_rule(child, classifiers, space, settings.by_box, learning.reach.lows)
+    if equal_slot >= 0:
+        rules[equal_slot].numerosity += 1
         clock.absorptions += 1
         return
     r = free_slot(space.used)
     copy_rule(child, r, classifiers)
-    insert(r, own)
+    insert(r, learning)
     clock.insertions += 1
 
 
@@ -194,11 +199,11 @@ def vote(rule: Records, mean: float, settings: Settings) -> float:
 
 
 @lean_kernel
-def mean_fitness(rules: Records, slots: int, micros: int) -> float:
+def mean_fitness(rules: Records, n_slots: int, micros: int) -> float:
     """Return the mean fitness of a microclassifier; in free slots it is 0."""
     # Four sums side by side: a single one would wait for each addition before the next.
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
-    for r in range(0, slots, 4):
+    for r in range(0, n_slots, 4):
         first += rules[r].fitness
         second += rules[r + 1].fitness
         third += rules[r + 2].fitness
@@ -208,11 +213,11 @@ def mean_fitness(rules: Records, slots: int, micros: int) -> float:
 
 @lean_kernel
 def draw_by_votes(
-    u: float, rules: Records, words: int, mean: float, settings: Settings, votes: Floats
+    u: float, rules: Records, n_words: int, mean: float, settings: Settings, votes: Floats
 ) -> int:
     """Return the slot that the number u in [0, 1) falls on when votes are laid side by side in slot order."""
     total = 0.0
-    for word in range(words):
+    for word in range(n_words):
         even, odd = 0.0, 0.0
         for r in range(word * WORD, (word + 1) * WORD, 2):
             even += vote(rules[r], mean, settings)
@@ -220,7 +225,7 @@ def draw_by_votes(
         votes[word] = even + odd
         total += votes[word]
     point, word = u * total, 0
-    while word < words - 1 and point >= votes[word]:
+    while word < n_words - 1 and point >= votes[word]:
         point -= votes[word]
         word += 1
     drawn = -1
@@ -234,19 +239,19 @@ def draw_by_votes(
 
 
 @lean_kernel
-def delete_one(key: np.uint64, own: Learning) -> None:
+def delete_one(key: np.uint64, learning: Learning) -> None:
     """Delete one microclassifier by roulette, if there are more than the population may have."""
-    classifiers, space, settings = own.classifiers, own.space, own.settings[0]
+    classifiers, space, settings = learning.classifiers, learning.space, learning.settings[0]
     rules, clock = classifiers.rules, classifiers.clock[0]
     if clock.micros <= settings.pop_limit:
         return
-    words = len(space.used)
-    while space.used[words - 1] == ZERO:
-        words -= 1
-    mean = mean_fitness(rules, words * WORD, clock.micros)
-    r = draw_by_votes(uniform(key, 0), rules, words, mean, settings, space.numbers)
+    n_words = len(space.used)
+    while space.used[n_words - 1] == ZERO:
+        n_words -= 1
+    mean = mean_fitness(rules, n_words * WORD, clock.micros)
+    r = draw_by_votes(uniform(key, 0), rules, n_words, mean, settings, space.numbers)
     clock.deletions += 1
     clock.micros -= 1
     rules[r].numerosity -= 1
     if rules[r].numerosity == 0:
-        remove(r, classifiers, space, own.reach.lows)
+        remove(r, classifiers, space, learning.reach.lows)

@@ -113,45 +113,50 @@ def accuracy(error: float, settings: Settings) -> float:
 
 
 @lean_kernel
-def update_set(n: int, s: int, payoff: float, own: Learning) -> None:
+def update_set(n: int, s: int, payoff: float, learning: Learning) -> None:
     """Update the action set in the first `n` of `space.members`, met in state s, towards the payoff P."""
-    model, classifiers, space, settings = own.model, own.classifiers, own.space, own.settings[0]
+    model, classifiers, space, settings = (
+        learning.model,
+        learning.classifiers,
+        learning.space,
+        learning.settings[0],
+    )
     rules, members, kappas = classifiers.rules, space.members, space.numbers
     weights, covariance, axes = classifiers.weights, classifiers.covariance, model.axes
-    micros, least = 0, np.inf
+    set_micros, least_error = 0, np.inf
     for i in range(n):
         rule = rules[members[i]]
-        micros += rule.numerosity
-        least = min(least, rule.error)
-    total, fitness = 0.0, 0.0
+        set_micros += rule.numerosity
+        least_error = min(least_error, rule.error)
+    total_accuracy, set_fitness = 0.0, 0.0
     if settings.gradient:
         for i in range(n):
-            fitness += rules[members[i]].fitness
+            set_fitness += rules[members[i]].fitness
     for i in range(n):
         r = members[i]
         rule = rules[r]
         rule.experience += 1
-        mean = 1.0 / rule.experience
-        rate = max(settings.beta, mean)
+        mean_rate = 1.0 / rule.experience
+        rate = max(settings.beta, mean_rate)
         error = payoff - prediction(weights, r, settings.x0, model.points, s, axes)
-        size = abs(error)
+        deviation = abs(error)
         if settings.niche_error:
-            rule.niche_error += max(settings.beta_epsilon, mean) * (least - rule.niche_error)
-            size -= rule.niche_error
-            if size < 0:
-                size = settings.epsilon_0
-        rule.error = size if rate == 1.0 else rule.error + rate * (size - rule.error)
+            rule.niche_error += max(settings.beta_epsilon, mean_rate) * (least_error - rule.niche_error)
+            deviation -= rule.niche_error
+            if deviation < 0:
+                deviation = settings.epsilon_0
+        rule.error = deviation if rate == 1.0 else rule.error + rate * (deviation - rule.error)
         if settings.rls:
             learn_rls(weights, covariance, r, space.inputs, s, error, settings, space.gains, axes)
         elif settings.nlms:
             learn_nlms(weights, r, space.inputs, s, error, settings.eta, axes)
         else:
-            share = rule.fitness / fitness if settings.gradient and rate == settings.beta else 1.0
+            share = rule.fitness / set_fitness if settings.gradient and rate == settings.beta else 1.0
             weights[r, 0] += rate * share * error / settings.x0
-        rule.set_size += rate * (micros - rule.set_size)
+        rule.set_size += rate * (set_micros - rule.set_size)
         kappas[i] = accuracy(rule.error, settings) * rule.numerosity
-        total += kappas[i]
-    each = settings.beta / total
+        total_accuracy += kappas[i]
+    step = settings.beta / total_accuracy
     for i in range(n):
         rule = rules[members[i]]
-        rule.fitness = (1 - settings.beta) * rule.fitness + kappas[i] * each
+        rule.fitness = (1 - settings.beta) * rule.fitness + kappas[i] * step

@@ -11,11 +11,11 @@ from ifthen.systems.learning import Goal
 from ifthen.systems.model_file import Model
 from ifthen.systems.records import Record
 from ifthen.systems.system import System
-from ifthen.systems.xcsf import xcsf_parameters as of
 from ifthen.systems.xcsf.checkpoint import checked_population
 from ifthen.systems.xcsf.xcsf_learner import Learner
 from ifthen.systems.xcsf.xcsf_on_env import EnvLearner
 from ifthen.systems.xcsf.xcsf_on_table import TableLearner
+from ifthen.systems.xcsf.xcsf_parameters import XCSFParameters, fill_parameters
 from ifthen.systems.xcsf.xcsf_population import COUNTERS, Population, clock_of, empty_population, too_large
 
 if TYPE_CHECKING:
@@ -43,32 +43,32 @@ class XCSF(System):
 
     name = "XCSF"
     summary = "Evolves one population of rules that predict payoffs (the best prediction decides)."
-    Parameters = of.XCSFParameters
-    parameters: of.XCSFParameters
+    Parameters = XCSFParameters
+    parameters: XCSFParameters
 
     if TYPE_CHECKING:
 
         def __init__(self, task: Any, **keywords: Unpack[XCSFKeywords]) -> None: ...
 
-    def fill_parameters(self, parameters: of.XCSFParameters) -> of.XCSFParameters:
+    def fill_parameters(self, parameters: XCSFParameters) -> XCSFParameters:
         """Fill in what was left to the task."""
-        filled = of.fill_parameters(parameters, self.task, self._kind.suited(self.task))
+        filled = fill_parameters(parameters, self.task, self._kind.suited(self.task))
         self._kind.check(filled, self.task)
         return filled
 
     @property
     def _kind(self) -> type[Learner[Any]]:
         kinds: tuple[type[Learner[Any]], type[Learner[Any]]] = (TableLearner, EnvLearner)
-        return self.suited(*kinds)
+        return self._suited(*kinds)
 
     @cached_property
     def _learner(self) -> Learner[Any]:
         return self._kind(self.task, self.parameters, self.seed)
 
-    def begin(self) -> tuple[Population, Record]:
+    def begin(self, goal: Goal) -> tuple[Population, Record]:
         """Return an empty population: rules come by covering."""
-        rls, number = self.parameters.prediction == "rls", self._learner.number
-        population = empty_population(len(self.task.features), rls, kind=number)
+        has_covariance, number_type = self.parameters.prediction == "rls", self._learner.number
+        population = empty_population(len(self.task.features), has_covariance, number_type=number_type)
         return population, self._row(population, 0, self._learner.nothing_learnt())
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
@@ -78,7 +78,7 @@ class XCSF(System):
         clock = clock_of(following)
         if too_large(following):
             raise ParameterError(
-                f"XCSF's predictions grew beyond all measure by step {clock['steps']:,}. Scale "
+                f"{self.name}'s predictions grew beyond all measure by step {clock['steps']:,}. Scale "
                 f"rewards and features of {self.task.name} to moderate numbers, or try prediction='nlms'."
             )
         epoch = before["epoch"] + (clock["ga_invocations"] >= end)
@@ -92,21 +92,21 @@ class XCSF(System):
         p, epoch = self.parameters, int(before["epoch"])
         if not self._learner.whole_episodes:
             return (epoch + 1) * int(p.ga_per_epoch or 0)
-        first = next(row for row in self.now.records[-2:] if row["epoch"] == epoch)
-        return int(first["ga_invocations"]) + int(p.ga_per_epoch or 0)
+        first_row = next(row for row in self.now.records[-2:] if row["epoch"] == epoch)
+        return int(first_row["ga_invocations"]) + int(p.ga_per_epoch or 0)
 
     def _row(self, population: Population, epoch: int, measures: Record) -> Record:
         """Return the history's row of a population."""
-        micros, clock = population.numerosity, clock_of(population)
+        numerosity, clock = population.numerosity, clock_of(population)
         shares = self._learner.shares(population.bounds)
         return {
             "epoch": epoch,
             **measures,
-            "macros": int((micros > 0).sum()),
+            "macros": int((numerosity > 0).sum()),
             "micros": clock["micros"],
             # The next two are means over microclassifiers.
-            "mean_error": float((population.error * micros).sum()) / max(1, clock["micros"]),
-            "mean_generality": float((shares * micros).sum()) / max(1, clock["micros"]),
+            "mean_error": float((population.error * numerosity).sum()) / max(1, clock["micros"]),
+            "mean_generality": float((shares * numerosity).sum()) / max(1, clock["micros"]),
             "episodes": clock["episodes"] - (clock["state"] >= 0),
             "steps": clock["steps"],
             **{name: clock[name] for name in COUNTED},
@@ -118,7 +118,7 @@ class XCSF(System):
         population = self.now.population
         if not population.numerosity.any():
             raise ParameterError(
-                "this XCSF has no rules yet, they come with the first steps: call learn(epochs=1)."
+                f"this {self.name} has no rules yet, they come with the first steps: call learn(epochs=1)."
             )
         return self._learner.ruleset(population)
 

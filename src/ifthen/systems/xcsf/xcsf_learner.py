@@ -59,11 +59,11 @@ class Learner(ABC, Generic[T]):
         """Where rules meet states (`Dynamics`, or fresh `Live` rows), then inputs, up_to, live of `Space`."""
 
     @abstractmethod
-    def run(self, own: Learning, invocations: int, steps: int, episodes: int) -> None:
+    def run(self, learning: Learning, invocations: int, steps: int, episodes: int) -> None:
         """Learn up to a total of GA invocations, steps or finished episodes, or less far."""
 
     @abstractmethod
-    def measures(self, own: Learning, population: Population) -> Record:
+    def measures(self, learning: Learning, population: Population) -> Record:
         """Return how well rules do that have just learnt, given what they learnt with."""
 
     @abstractmethod
@@ -85,32 +85,32 @@ class Learner(ABC, Generic[T]):
 
     def learn(self, population: Population, invocations: int, goal: Goal) -> tuple[Population, Record]:
         """Learn up to a total number of GA invocations, or until the goal; return what was measured too."""
-        p, most = self.parameters, (goal.limit("steps"), goal.limit("episodes"))
+        p, max_steps, max_episodes = self.parameters, goal.limit("steps"), goal.limit("episodes")
         assert p.pop_limit is not None
         classifiers = unpacked(population, p.pop_limit)
-        own, clock = self.learning(classifiers, population.held), classifiers.clock[0]
-        since, before = int(clock["steps"]), int(clock["ga_invocations"])
-        while clock["ga_invocations"] < invocations and clock["steps"] < most[0]:
-            if clock["state"] < 0 and clock["episodes"] >= most[1]:
+        learning, clock = self.learning(classifiers, population.held), classifiers.clock[0]
+        last_ga_step, last_ga_count = int(clock["steps"]), int(clock["ga_invocations"])
+        while clock["ga_invocations"] < invocations and clock["steps"] < max_steps:
+            if clock["state"] < 0 and clock["episodes"] >= max_episodes:
                 break
-            self.run(own, invocations, min(most[0], int(clock["steps"]) + PIECE), most[1])
-            if clock["ga_invocations"] > before:
-                since, before = int(clock["steps"]), int(clock["ga_invocations"])
-            elif goal.unit == "epochs" and clock["steps"] - since > PATIENCE * max(1, p.theta_ga):
+            self.run(learning, invocations, min(max_steps, int(clock["steps"]) + PIECE), max_episodes)
+            if clock["ga_invocations"] > last_ga_count:
+                last_ga_step, last_ga_count = int(clock["steps"]), int(clock["ga_invocations"])
+            elif goal.unit == "epochs" and clock["steps"] - last_ga_step > PATIENCE * max(1, p.theta_ga):
                 raise ParameterError(
-                    f"there was no GA invocation in {clock['steps'] - since:,} steps, so the epoch would not "
-                    "end: rules come and go too fast to get old. Give a larger pop_limit or r0, or a smaller "
-                    "theta_ga."
+                    f"there was no GA invocation in {clock['steps'] - last_ga_step:,} steps, so the epoch "
+                    "would not end: rules come and go too fast to get old. Give a larger pop_limit or r0, or "
+                    "a smaller theta_ga."
                 )
         following = packed(classifiers)
-        mark_members(own.space.sets, HELD, following.held)
-        return following, self.measures(own, following)
+        mark_members(learning.space.sets, HELD, following.held)
+        return following, self.measures(learning, following)
 
     def shares(self, bounds: NDArray[Any]) -> Floats:
         """Return the share of the feature space that each box matches, `(slots,)`."""
-        whole = np.where(self.reach.real, 0.0, 1.0)  # values of an integer feature are counted
-        lengths = np.abs(bounds[:, :, 0] - bounds[:, :, 1]) + whole
-        ranges = self.reach.highs - self.reach.lows + whole
+        inclusive = np.where(self.reach.real, 0.0, 1.0)  # values of an integer feature are counted
+        lengths = np.abs(bounds[:, :, 0] - bounds[:, :, 1]) + inclusive
+        ranges = self.reach.highs - self.reach.lows + inclusive
         shares = np.where(ranges > 0, lengths / np.where(ranges > 0, ranges, 1), 1.0)
         product: Floats = shares.prod(axis=1)
         return product

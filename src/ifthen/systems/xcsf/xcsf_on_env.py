@@ -67,11 +67,11 @@ class Live(NamedTuple):
 def live_rows(task: EnvTask, unrolled: bool) -> Live:
     """Return the live rows of a task, empty yet; loops over few features may be unrolled."""
     lows, highs = task.ranges
-    features = len(task.features)
+    n_features = len(task.features)
     halves = np.where(highs > lows, (highs - lows) / 2, 1.0)
-    nothing = np.full((2, features), np.nan)
-    axes = tuple(range(features)) if unrolled and features <= UNROLLED else np.arange(features)
-    return Live(nothing, nothing.copy(), axes, (lows + highs) / 2, halves)
+    blank = np.full((2, n_features), np.nan)
+    axes = tuple(range(n_features)) if unrolled and n_features <= UNROLLED else np.arange(n_features)
+    return Live(blank, blank.copy(), axes, (lows + highs) / 2, halves)
 
 
 class EnvLearner(Learner[EnvTask]):
@@ -95,14 +95,14 @@ class EnvLearner(Learner[EnvTask]):
                 f"teletransport needs a task with a list of states; {task.name} is an environment, whose "
                 "episodes begin where it resets to. Leave it out."
             )
-        inputs, limit = len(task.features) + 1, parameters.pop_limit or 0
-        numbers = 3 * inputs + (triangle(inputs) if parameters.prediction == "rls" else 0)
-        size = (limit + 1) * (8 * numbers + RULE.itemsize) + CLOCK.itemsize
+        n_inputs, pop_limit = len(task.features) + 1, parameters.pop_limit or 0
+        numbers_per_rule = 3 * n_inputs + (triangle(n_inputs) if parameters.prediction == "rls" else 0)
+        size = (pop_limit + 1) * (8 * numbers_per_rule + RULE.itemsize) + CLOCK.itemsize
         if size > SIZE_LIMIT:
             raise ParameterError(
-                f"pop_limit={limit:,} rules over {inputs - 1:,} features would take {size / 2**30:.1f} GiB; "
-                f"at most {SIZE_LIMIT / 2**30:.0f} GiB are allowed. Give a smaller pop_limit, or "
-                "prediction='nlms', which needs no covariance."
+                f"pop_limit={pop_limit:,} rules over {n_inputs - 1:,} features would take "
+                f"{size / 2**30:.1f} GiB; at most {SIZE_LIMIT / 2**30:.0f} GiB are allowed. Give a smaller "
+                "pop_limit, or prediction='nlms', which needs no covariance."
             )
 
     @cached_property
@@ -117,41 +117,40 @@ class EnvLearner(Learner[EnvTask]):
         inputs = np.full((len(model.states), len(self.task.features) + 1), self.parameters.x0)
         return model, inputs, np.zeros((0, 0, 1), dtype=np.uint64), model.states
 
-    def run(self, own: Learning, invocations: int, steps: int, episodes: int) -> None:
+    def run(self, learning: Learning, invocations: int, steps: int, episodes: int) -> None:
         """Play an episode or, in a twin, as many as the limits ask for; the last one is finished."""
-        self.simulator.let_learn(self, own, invocations, steps, episodes)
+        self.simulator.let_learn(self, learning, invocations, steps, episodes)
 
-    def in_lane(self, simulator: EnvSimulator, own: Learning, *_: int) -> None:
+    def in_lane(self, simulator: EnvSimulator, learning: Learning, *_: int) -> None:
         """Play an episode in the environment itself, and learn from every step."""
         task, key = self.task, self.key
-        seen = np.empty((1, len(task.features)))
-        seen[0] = simulator.begin_episode(int(task.pool[begin_episode(key, len(task.pool), own)]))
-        action = live_step(key, seen, 0.0, False, False, own)
+        observation = np.empty((1, len(task.features)))
+        observation[0] = simulator.begin_episode(int(task.pool[begin_episode(key, len(task.pool), learning)]))
+        action = live_step(key, observation, 0.0, False, False, learning)
         while action >= 0:
-            seen[0], number, terminated, truncated = simulator.take_step(action)
-            action = live_step(key, seen, number, terminated, truncated, own)
+            observation[0], reward, terminated, truncated = simulator.take_step(action)
+            action = live_step(key, observation, reward, terminated, truncated, learning)
 
     def in_twin(
-        self, simulator: TwinSimulator, own: Learning, invocations: int, steps: int, episodes: int
+        self, simulator: TwinSimulator, learning: Learning, invocations: int, steps: int, episodes: int
     ) -> None:
         """Play episodes in the twin."""
-        twins = simulator
-        clock, pool = own.classifiers.clock[0], self.task.pool
-        _, seen, reward = lane = (
-            np.empty((1, twins.twin.state_size)),
+        clock, pool = learning.classifiers.clock[0], self.task.pool
+        _, observation, reward = lane = (
+            np.empty((1, simulator.twin.state_size)),
             np.empty((1, len(self.task.features))),
             np.empty(1),
         )
-        twin = twins.twin.step, twins.starts(pool), lane
-        strange = run_twin(self.key, invocations, steps, episodes, *twin, own)
-        if strange >= 0:
-            twins.refuse_number(seen, float(reward[0]), int(clock["time"]), int(pool[strange]))
+        twin_arguments = simulator.twin.step, simulator.starts(pool), lane
+        bad_start = run_twin(self.key, invocations, steps, episodes, *twin_arguments, learning)
+        if bad_start >= 0:
+            simulator.refuse_number(observation, float(reward[0]), int(clock["time"]), int(pool[bad_start]))
 
     def nothing_learnt(self) -> Record:
         """Return what an empty population measures."""
         return dict.fromkeys(self.measured, self.task.floor)
 
-    def measures(self, own: Learning, population: Population) -> Record:
+    def measures(self, learning: Learning, population: Population) -> Record:
         """Return how well the rules do on z, and on the seeds of validation."""
         return self.simulator.ruleset_measures(self.ruleset(population))
 
@@ -170,12 +169,12 @@ class EnvLearner(Learner[EnvTask]):
 
 
 @lean_kernel
-def arrive(row: int, seen: Floats, own: Learning) -> None:
-    """Put what was observed, the first row of `seen`, into a live row, and find the rules that match it."""
-    rules, bounds = own.classifiers.rules, own.classifiers.bounds
-    model, space, reach = own.model, own.space, own.reach
-    for d in range(seen.shape[1]):
-        value = min(max(seen[0, d], reach.lows[d]), reach.highs[d])
+def arrive(row: int, observation: Floats, learning: Learning) -> None:
+    """Put the first row of `observation` into a live row, and find the rules that match it."""
+    rules, bounds = learning.classifiers.rules, learning.classifiers.bounds
+    model, space, reach = learning.model, learning.space, learning.reach
+    for d in range(observation.shape[1]):
+        value = min(max(observation[0, d], reach.lows[d]), reach.highs[d])
         space.live[row, d] = value
         model.points[row, d] = space.inputs[row, d + 1] = (value - model.centres[d]) / model.halves[d]
     for word in range(len(space.used)):
@@ -191,23 +190,23 @@ def arrive(row: int, seen: Floats, own: Learning) -> None:
 
 @lean_kernel
 def live_step(
-    key: np.uint64, seen: Floats, reward: float, terminated: bool, truncated: bool, own: Learning
+    key: np.uint64, observation: Floats, reward: float, terminated: bool, truncated: bool, learning: Learning
 ) -> int:
     """Learn from what followed the last action; return the next one, −1 where the episode is over.
 
-    In the first call of an episode `seen` is what it begins with, and there is no reward yet.
+    In the first call of an episode `observation` is what it begins with, and there is no reward yet.
     """
-    clock, by_step = own.classifiers.clock[0], fold(key, 1)
+    clock, steps_key = learning.classifiers.clock[0], fold(key, 1)
     if clock.state < 0:
         clock.state = 0
-        arrive(0, seen, own)
+        arrive(0, observation, learning)
     else:
-        follows = -1 if terminated else 1 - clock.state
-        if follows >= 0:
-            arrive(follows, seen, own)
-        over = truncated or clock.time >= own.settings[0].t_max
-        follow(by_step, follows, over, reward, own)
-    return act(by_step, own) if clock.state >= 0 else -1
+        next_row = -1 if terminated else 1 - clock.state
+        if next_row >= 0:
+            arrive(next_row, observation, learning)
+        is_truncated = truncated or clock.time >= learning.settings[0].t_max
+        follow(steps_key, next_row, is_truncated, reward, learning)
+    return act(steps_key, learning) if clock.state >= 0 else -1
 
 
 @lean_kernel
@@ -217,28 +216,29 @@ def run_twin(
     steps: int,
     episodes: int,
     address: int,
-    begin: Starts,
+    starts: Starts,
     lane: tuple[Floats, Floats, Floats],
-    own: Learning,
+    learning: Learning,
 ) -> int:
     """Play whole episodes in a twin up to a total number of GA invocations, steps or episodes.
 
-    `lane` is memory for the twin's state `(1, state size)`, what is seen `(1, features)` and the reward.
+    `lane` is memory for the twin's state `(1, state size)`, what is observed `(1, features)` and the reward.
     Returns −1. If an observation or a reward is not finite, returns the number of the start that led there;
     nothing is learnt from that step.
     """
-    clock = own.classifiers.clock[0]
-    state, seen, reward = lane
+    clock = learning.classifiers.clock[0]
+    state, observation, reward = lane
     while clock.ga_invocations < invocations and clock.steps < steps and clock.episodes < episodes:
-        e = begin_episode(key, len(begin.states), own)
+        start = begin_episode(key, len(starts.states), learning)
         for i in range(state.shape[1]):
-            state[0, i] = begin.states[e, i]
-        for d in range(seen.shape[1]):
-            seen[0, d] = begin.points[e, d]
-        a = live_step(key, seen, 0.0, False, False, own)
+            state[0, i] = starts.states[start, i]
+        for d in range(observation.shape[1]):
+            observation[0, d] = starts.points[start, d]
+        a = live_step(key, observation, 0.0, False, False, learning)
         while a >= 0:
-            terminated, truncated = call_step(address, state, 0, a, seen, reward), clock.time >= begin.t_max
-            if not (is_finite(seen, 0) and math.isfinite(reward[0])):
-                return e
-            a = live_step(key, seen, reward[0], terminated, truncated, own)
+            terminated = call_step(address, state, 0, a, observation, reward)
+            truncated = clock.time >= starts.t_max
+            if not (is_finite(observation, 0) and math.isfinite(reward[0])):
+                return start
+            a = live_step(key, observation, reward[0], terminated, truncated, learning)
     return -1

@@ -44,33 +44,33 @@ class TableLearner(Learner[TabularTask]):
     @staticmethod
     def check(parameters: XCSFParameters, task: TabularTask) -> None:
         """Raise where the masks of all states would take too much memory."""
-        limit = parameters.pop_limit or 0
-        inputs, widest, states = len(task.features) + 1, task.dynamics.widest, len(task.decision_states)
-        masks, up_to = task.n_actions * words_for(limit + 1), (widest + 1) * words_for(states)
-        size = 8 * (states * masks + inputs * up_to)
+        pop_limit = parameters.pop_limit or 0
+        inputs, widest, n_states = len(task.features) + 1, task.dynamics.widest, len(task.decision_states)
+        masks, up_to = task.n_actions * words_for(pop_limit + 1), (widest + 1) * words_for(n_states)
+        size = 8 * (n_states * masks + inputs * up_to)
         if size > SIZE_LIMIT:
             raise ParameterError(
-                f"pop_limit={limit:,} on {states:,} states with up to {widest:,} values per feature would "
-                f"take {size / 2**30:.1f} GiB to index; at most {SIZE_LIMIT / 2**30:.0f} GiB are allowed. "
-                "Give a smaller pop_limit or a smaller task."
+                f"pop_limit={pop_limit:,} on {n_states:,} states with up to {widest:,} values per feature "
+                f"would take {size / 2**30:.1f} GiB to index; at most {SIZE_LIMIT / 2**30:.0f} GiB are "
+                "allowed. Give a smaller pop_limit or a smaller task."
             )
 
     @cached_property
     def places(self) -> Places:
         """The table's states."""
         model = self.task.dynamics
-        n_states, features = model.states.shape
-        up_to = np.zeros((features, model.widest + 1, words_for(n_states)), dtype=np.uint64)
+        n_states, n_features = model.states.shape
+        up_to = np.zeros((n_features, model.widest + 1, words_for(n_states)), dtype=np.uint64)
         states_up_to(model.states, model.lows, model.widest, up_to)
         inputs = np.column_stack([np.full(n_states, self.parameters.x0), model.points])
-        return model, inputs, up_to, np.empty((0, features))
+        return model, inputs, up_to, np.empty((0, n_features))
 
-    def run(self, own: Learning, invocations: int, steps: int, episodes: int) -> None:
+    def run(self, learning: Learning, invocations: int, steps: int, episodes: int) -> None:
         """Learn up to a total of GA invocations, steps or finished episodes."""
         starts = self.task.dynamics.starts
         if self.parameters.teletransport:
             starts = np.arange(len(self.task.decision_states), dtype=np.int32)
-        run_steps(self.key, invocations, steps, episodes, starts, plan(self.task).cuts, own)
+        run_steps(self.key, invocations, steps, episodes, starts, plan(self.task).cuts, learning)
 
     def nothing_learnt(self) -> Record:
         """Return what an empty population measures."""
@@ -86,10 +86,10 @@ class TableLearner(Learner[TabularTask]):
         """Q* of every decision state and action."""
         return value_iteration(self.task).action_values[self.task.decision_states]
 
-    def measures(self, own: Learning, population: Population) -> Record:
+    def measures(self, learning: Learning, population: Population) -> Record:
         """Return how well the predictions do, and how far they are from Q*."""
         values = np.empty(self._best_values.shape)
-        predict_all(own, values)
+        predict_all(learning, values)
         return self._measured(values)
 
     def _measured(self, values: Floats) -> Record:
@@ -97,7 +97,9 @@ class TableLearner(Learner[TabularTask]):
         known = ~np.isnan(values)
         best = np.where(known, values, -np.inf).argmax(axis=1)
         policy = np.where(known.any(axis=1), best, NULL_ACTION).astype(np.int16)
-        performance, exact = (own.measure(policy[None]).performance[0] for own in self._simulators)
+        performance, exact = (
+            simulator.measure(policy[None]).performance[0] for simulator in self._simulators
+        )
         q_error = float(np.abs(np.where(known, values, 0.0) - self._best_values).mean())
         return dict(zip(self.measured, (float(performance), float(exact), q_error), strict=True))
 

@@ -183,14 +183,14 @@ def fill_parameters(parameters: XCSFParameters, task: Task, suited: Mapping[str,
         raise ParameterError(
             f"mutation='niche' is for integer features, and {real} of {task.name} is real: give 'shift'."
         )
-    left: dict[str, Any] = {
+    suggested: dict[str, Any] = {
         "mutation": "niche" if real is None else "shift",
         "pop_limit": min(MICROS_PER_RULE * task.suitable_rules, MOST),
         "niche_error": task.is_stochastic,
         "epsilon_0": ACCURATE * (max(map(abs, task.reward_range)) or 1.0),
         **suited,
     }
-    filled = {name: value for name, value in left.items() if getattr(parameters, name) is None}
+    filled = {name: value for name, value in suggested.items() if getattr(parameters, name) is None}
     limit = int(filled.get("pop_limit", parameters.pop_limit or 0))
     if limit < task.n_actions:
         raise ParameterError(
@@ -248,7 +248,7 @@ class Reach(NamedTuple):
 
 def kernel_settings(p: XCSFParameters, task: Task) -> Settings:
     """Return the filled parameters as kernels need them, in a record array of one."""
-    own = {
+    converted = {
         "gamma": task.gamma if p.gamma is None else p.gamma,
         "t_max": task.t_max,
         "forgetting": 1 / p.lambda_rls,
@@ -262,23 +262,23 @@ def kernel_settings(p: XCSFParameters, task: Task) -> Settings:
     }
     settings = np.zeros(1, SETTINGS).view(np.recarray)
     for name in SETTINGS.names or ():
-        settings[name] = own[name] if name in own else getattr(p, name)
+        settings[name] = converted[name] if name in converted else getattr(p, name)
     return settings
 
 
-def kernel_reach(p: XCSFParameters, task: Task, kind: Any) -> Reach:
-    """Return lengths per feature, as numbers of a kind, and the tournament's table."""
+def kernel_reach(p: XCSFParameters, task: Task, number_type: Any) -> Reach:
+    """Return lengths per feature, as numbers of a type, and the tournament's table."""
     assert p.pop_limit is not None
     real = np.array([not feature.is_integer for feature in task.features])
-    lows, highs = (ends.astype(kind) for ends in lows_and_highs(task.features))
+    lows, highs = (ends.astype(number_type) for ends in lows_and_highs(task.features))
     lengths, values = highs - lows, highs - lows + 1
     m0: Bounds = np.maximum(1, values // 4) if p.m0 is None else np.minimum(p.m0, values)
     r0: Bounds = values // 2 if p.r0 is None else np.minimum(p.r0, values)
     return Reach(
         lows=lows,
         highs=highs,
-        m0=np.where(real, p.m0_share * lengths, m0).astype(kind),
-        r0=np.where(real, p.r0_share * lengths, r0).astype(kind),
+        m0=np.where(real, p.m0_share * lengths, m0).astype(number_type),
+        r0=np.where(real, p.r0_share * lengths, r0).astype(number_type),
         real=real,
         scales=decimal_scales(task.features),
         absent=np.cumprod([1.0] + [1 - p.tau] * (p.pop_limit + 1), dtype=np.float64),

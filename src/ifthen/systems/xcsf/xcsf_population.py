@@ -115,16 +115,18 @@ def triangle(inputs: int) -> int:
     return inputs * (inputs + 1) // 2
 
 
-def empty_population(features: int, rls: bool, slots: int = 0, kind: type = np.int32) -> Population:
+def empty_population(
+    n_features: int, rls: bool, n_slots: int = 0, number_type: type = np.int32
+) -> Population:
     """Return a population of free slots, before the first step; bounds are numbers of the given kind."""
     clock = np.zeros((), CLOCK)
     clock["state"] = clock["before"] = -1
     return Population(
-        bounds=np.zeros((slots, features, 2), dtype=kind),
-        **{name: np.zeros(slots, RULE[name]) for name in KEPT},
-        weights=np.zeros((slots, features + 1)),
-        covariance=np.zeros((slots, triangle(features + 1) if rls else 0)),
-        held=np.zeros(slots, dtype=np.bool_),
+        bounds=np.zeros((n_slots, n_features, 2), dtype=number_type),
+        **{name: np.zeros(n_slots, RULE[name]) for name in KEPT},
+        weights=np.zeros((n_slots, n_features + 1)),
+        covariance=np.zeros((n_slots, triangle(n_features + 1) if rls else 0)),
+        held=np.zeros(n_slots, dtype=np.bool_),
         clock=clock_numbers(clock),
         pending=np.zeros(1),
     )
@@ -142,39 +144,39 @@ def clock_of(population: Population) -> dict[str, int]:
 
 def unpacked(population: Population, pop_limit: int) -> Classifiers:
     """Return a population ready to learn: a copy, with room to grow."""
-    slots, features, _ = population.bounds.shape
+    n_slots, n_features, _ = population.bounds.shape
     capacity = WORD * words_for(pop_limit + 1) + NURSERY
     rules, clock = np.zeros(capacity, RULE), np.zeros(1, CLOCK)
     for name in KEPT:
-        rules[name][:slots] = getattr(population, name)
+        rules[name][:n_slots] = getattr(population, name)
     clock[0] = (*population.clock.tolist(), population.pending[0])
-    bigger = Classifiers(
+    classifiers = Classifiers(
         rules.view(np.recarray),
-        np.zeros((capacity, features, 2), dtype=population.bounds.dtype),
-        np.zeros((capacity, features + 1)),
+        np.zeros((capacity, n_features, 2), dtype=population.bounds.dtype),
+        np.zeros((capacity, n_features + 1)),
         np.zeros((capacity, population.covariance.shape[1])),
         clock.view(np.recarray),
     )
     for name in ("bounds", "weights", "covariance"):
-        getattr(bigger, name)[:slots] = getattr(population, name)
-    return bigger
+        getattr(classifiers, name)[:n_slots] = getattr(population, name)
+    return classifiers
 
 
 def packed(classifiers: Classifiers) -> Population:
     """Return a population that has learnt, up to its last rule, `held` not set yet; free slots are wiped."""
     rules, clock = classifiers.rules.view(np.ndarray), classifiers.clock.view(np.ndarray)[0]
-    used = np.flatnonzero(rules["numerosity"])
-    slots = int(used[-1]) + 1 if len(used) else 0
+    used_slots = np.flatnonzero(rules["numerosity"])
+    n_slots = int(used_slots[-1]) + 1 if len(used_slots) else 0
     population = Population(
-        bounds=classifiers.bounds[:slots].copy(),
-        **{name: rules[name][:slots].copy() for name in KEPT},
-        weights=classifiers.weights[:slots].copy(),
-        covariance=classifiers.covariance[:slots].copy(),
-        held=np.zeros(slots, dtype=np.bool_),
+        bounds=classifiers.bounds[:n_slots].copy(),
+        **{name: rules[name][:n_slots].copy() for name in KEPT},
+        weights=classifiers.weights[:n_slots].copy(),
+        covariance=classifiers.covariance[:n_slots].copy(),
+        held=np.zeros(n_slots, dtype=np.bool_),
         clock=clock_numbers(clock),
         pending=np.array([clock["pending"]]),
     )
-    if len(used) < slots:
+    if len(used_slots) < n_slots:
         free = population.numerosity == 0
         for array in population[:-2]:
             array[free] = 0

@@ -27,44 +27,46 @@ class Player(NamedTuple):
     key: np.uint64
     """The stream that everything random is drawn from."""
 
-    def in_table(self, simulator: TableSimulator, own: Learning, steps: int, episodes: int) -> None:
+    def in_table(self, simulator: TableSimulator, pop: Learning, steps: int, episodes: int) -> None:
         """Learn in a table."""
         task = simulator.task
-        run_table(self.key, steps, episodes, task.dynamics, plan(task).cuts, own)
+        run_table(self.key, steps, episodes, task.dynamics, plan(task).cuts, pop)
 
-    def in_twin(self, simulator: TwinSimulator, own: Learning, steps: int, episodes: int) -> None:
+    def in_twin(self, simulator: TwinSimulator, pop: Learning, steps: int, episodes: int) -> None:
         """Learn in a compiled twin."""
         twin, pool = simulator.twin, simulator.task.pool
         state, reward = np.empty((1, twin.state_size)), np.empty(1)
-        begin = simulator.starts(pool)
-        strange = run_twin(self.key, steps, episodes, twin.step, begin, state, reward, own)
-        if strange >= 0:
-            _check_reward(simulator.task, float(reward[0]), own)
-            simulator.refuse_number(own.seen, float(reward[0]), int(own.clock[TIME]), int(pool[strange]))
+        starts = simulator.starts(pool)
+        bad_start = run_twin(self.key, steps, episodes, twin.step, starts, state, reward, pop)
+        if bad_start >= 0:
+            _check_reward(simulator.task, float(reward[0]), pop)
+            simulator.refuse_number(
+                pop.observation, float(reward[0]), int(pop.clock[TIME]), int(pool[bad_start])
+            )
 
-    def in_lane(self, simulator: EnvSimulator, own: Learning, steps: int, episodes: int) -> None:
+    def in_lane(self, simulator: EnvSimulator, pop: Learning, steps: int, episodes: int) -> None:
         """Learn in the environment itself."""
-        while own.clock[EPISODES] < episodes and own.clock[STEPS] < steps:
-            self._play_episode(simulator, own)
+        while pop.clock[EPISODES] < episodes and pop.clock[STEPS] < steps:
+            self._play_episode(simulator, pop)
 
-    def _play_episode(self, simulator: EnvSimulator, own: Learning) -> None:
+    def _play_episode(self, simulator: EnvSimulator, pop: Learning) -> None:
         """Learn from an episode in the environment itself."""
-        key, task, seen = self.key, simulator.task, own.seen
-        seed = int(task.pool[below(np.uint64(fold(key, 0)), int(own.clock[EPISODES]), len(task.pool))])
-        seen[0], over = simulator.begin_episode(seed), False
-        while not over:
-            clip(own)
-            seen[0], number, terminated, truncated = simulator.take_step(act(key, own))
-            _check_reward(task, number, own)
-            over = bool(terminated or truncated or own.clock[TIME] >= task.t_max)
-            settle(key, number, terminated, over, own)
+        key, task, observation = self.key, simulator.task, pop.observation
+        seed = int(task.pool[below(np.uint64(fold(key, 0)), int(pop.clock[EPISODES]), len(task.pool))])
+        observation[0], done = simulator.begin_episode(seed), False
+        while not done:
+            clip(pop)
+            observation[0], reward, terminated, truncated = simulator.take_step(act(key, pop))
+            _check_reward(task, reward, pop)
+            done = bool(terminated or truncated or pop.clock[TIME] >= task.t_max)
+            settle(key, reward, terminated, done, pop)
 
 
-def _check_reward(task: Task, reward: float, own: Learning) -> None:
+def _check_reward(task: Task, reward: float, pop: Learning) -> None:
     """Raise for a finite reward that is less than the least one known, which strengths cannot hold."""
-    if math.isfinite(reward) and is_too_low(reward, own):
+    if math.isfinite(reward) and is_too_low(reward, pop):
         raise TaskError(
             f"{task.name} pays {reward:g} in a step, less than the least reward that is known "
-            f"({0.0 - own.settings.raised:g}). Strengths cannot be negative: give "
+            f"({0.0 - pop.settings.raised:g}). Strengths cannot be negative: give "
             f"least_reward={reward:g}, or the least reward that a step can have."
         )

@@ -63,15 +63,14 @@ class ZCS(System):
 
         def __init__(self, task: Any, **keywords: Unpack[ZCSKeywords]) -> None: ...
 
-    def fill_parameters(self, parameters: Any) -> ZCSParameters:
+    def fill_parameters(self, parameters: ZCSParameters) -> ZCSParameters:
         """Raise where the GA would have to run more than once in a step."""
-        p: ZCSParameters = parameters
-        if p.rho_counts == "calls" and p.rho > 1:
+        if parameters.rho_counts == "calls" and parameters.rho > 1:
             raise ParameterError(
                 "the GA runs at most once in a step: with rho_counts='calls' rho must be at most 1, not "
-                f"{p.rho:g}."
+                f"{parameters.rho:g}."
             )
-        return p
+        return parameters
 
     @property
     def default_epochs(self) -> int:
@@ -88,12 +87,18 @@ class ZCS(System):
 
     @cached_property
     def _settings(self) -> Settings:
-        p, (known, largest) = self.parameters, self.task.reward_range
-        least = min(known, p.least_reward)
+        p, (least_known, largest_reward) = self.parameters, self.task.reward_range
+        least_reward = min(least_known, p.least_reward)
         per_call = 2.0 if p.rho_counts == "rules" else 1.0
-        scale = USUAL_REWARD / max(largest - least, 1e-9) if p.reward_scale is None else p.reward_scale
+        scale = (
+            USUAL_REWARD / max(largest_reward - least_reward, 1e-9)
+            if p.reward_scale is None
+            else p.reward_scale
+        )
         rates = p.p_any, p.beta, p.gamma, p.tau, p.chi, p.mu, p.rho / per_call, p.phi
-        return Settings(p.pop_limit, self.task.n_actions, self.task.t_max, *rates, float(scale), -least)
+        return Settings(
+            p.pop_limit, self.task.n_actions, self.task.t_max, *rates, float(scale), -least_reward
+        )
 
     def _learning(self, population: Population) -> Learning:
         """Return a population ready to learn: a copy."""
@@ -105,8 +110,8 @@ class ZCS(System):
             bounds=np.concatenate([population.bounds, np.zeros((2, len(features), 2))]),
             action=np.concatenate([population.action, np.zeros(2, dtype=np.int32)]),
             strength=np.concatenate([population.strength, np.zeros(2)]),
-            seen=np.zeros((1, len(features))),
-            held=np.zeros(n, dtype=np.bool_),
+            observation=np.zeros((1, len(features))),
+            action_set=np.zeros(n, dtype=np.bool_),
             members=np.zeros(n, dtype=np.int64),
             wheel=np.zeros(n),
             clock=population.clock.copy(),
@@ -118,27 +123,27 @@ class ZCS(System):
             settings=self._settings,
         )
 
-    def begin(self) -> tuple[Population, Record]:
+    def begin(self, goal: Goal) -> tuple[Population, Record]:
         """Return a population full of random rules."""
         n, features = self.parameters.pop_limit, len(self.task.features)
-        nothing = Population(
+        blank = Population(
             np.zeros((n, features, 2)),
             np.zeros(n, dtype=np.int32),
             np.full(n, self.parameters.s0),
             np.zeros(5, dtype=np.int64),
             np.zeros(RECENT, dtype=np.int64),
         )
-        own = self._learning(nothing)
-        fill_population(np.uint64(fold(self._key, 2)), own)
-        population = packed(own)
+        pop = self._learning(blank)
+        fill_population(np.uint64(fold(self._key, 2)), pop)
+        population = packed(pop)
         return population, self._row(population)
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Learn to the end of the epoch, or until the goal's steps or problems are reached."""
         end = (int(before["epoch"]) + 1) * self.parameters.problems_per_epoch
-        own = self._learning(population)
-        self._play(own, goal.limit("steps"), min(end, goal.limit("episodes")))
-        following = packed(own)
+        pop = self._learning(population)
+        self._play(pop, goal.limit("steps"), min(end, goal.limit("episodes")))
+        following = packed(pop)
         if not (following.strength < LARGEST).all():
             raise TaskError(
                 f"the rewards of {self.task.name} are too large: strengths grew beyond all measure. Give a "
@@ -146,9 +151,9 @@ class ZCS(System):
             )
         return following, self._row(following)
 
-    def _play(self, own: Learning, steps: int, episodes: int) -> None:
+    def _play(self, pop: Learning, steps: int, episodes: int) -> None:
         """Learn up to a total of steps or problems; the last problem is finished."""
-        self._simulator.let_learn(Player(self._key), own, steps, episodes)
+        self._simulator.let_learn(Player(self._key), pop, steps, episodes)
 
     def _row(self, population: Population) -> Record:
         """Return the history's row of a population."""
@@ -169,14 +174,14 @@ class ZCS(System):
 
     def _ruleset(self, population: Population) -> StrengthSumRules:
         """Return the rules of a population; equal ones are one rule with all their strength."""
-        whole = np.column_stack([population.action, population.bounds.reshape(len(population.action), -1)])
-        _, first, number = np.unique(whole, axis=0, return_index=True, return_inverse=True)
-        strength = np.bincount(number.ravel(), population.strength)
-        order = np.argsort(first)
-        rules, task = first[order], self.task
-        bounds = population.bounds[rules].astype(bounds_type(task.features))
+        keys = np.column_stack([population.action, population.bounds.reshape(len(population.action), -1)])
+        _, first_slots, rule_numbers = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        strength = np.bincount(rule_numbers.ravel(), population.strength)
+        by_slot = np.argsort(first_slots)
+        slots, task = first_slots[by_slot], self.task
+        bounds = population.bounds[slots].astype(bounds_type(task.features))
         return StrengthSumRules(
-            bounds, population.action[rules], task.features, task.action_names, strength[order]
+            bounds, population.action[slots], task.features, task.action_names, strength[by_slot]
         )
 
     @property
@@ -217,11 +222,11 @@ class ZCS(System):
             or recent[min(int(clock[EPISODES]), RECENT) :].any()
         ):
             return f"the last problems have 1 to {self.task.t_max} steps each"
-        stands = (
+        counters = (
             clock[EPISODES] // self.parameters.problems_per_epoch,
             *clock[[EPISODES, STEPS, GA_INVOCATIONS]],
         )
-        for name, number in zip(counted, (*stands, clock[COVERINGS]), strict=True):
+        for name, number in zip(counted, (*counters, clock[COVERINGS]), strict=True):
             if model.history[-1][name] != number:
                 return (
                     f"the history ends with {name} = {model.history[-1][name]}, but the clock says {number}"

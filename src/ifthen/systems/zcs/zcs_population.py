@@ -60,9 +60,9 @@ class Learning(NamedTuple):
     bounds: Floats
     action: NDArray[np.int32]
     strength: Floats
-    seen: Floats
+    observation: Floats
     """`(1, features)`: what is seen, inside the features' ranges."""
-    held: Mask
+    action_set: Mask
     """`(N,)`: the action set of the step before, or of this one."""
     members: Ints
     """`(N,)`: scratch, the rules that match."""
@@ -78,11 +78,11 @@ class Learning(NamedTuple):
     settings: Settings
 
 
-def packed(own: Learning) -> Population:
+def packed(pop: Learning) -> Population:
     """Return a population that has learnt."""
-    n = own.settings.rules
-    clock = own.clock.copy()
+    n = pop.settings.rules
+    clock = pop.clock.copy()
     clock[TIME] = 0
     return Population(
-        own.bounds[:n].copy(), own.action[:n].copy(), own.strength[:n].copy(), clock, own.recent
+        pop.bounds[:n].copy(), pop.action[:n].copy(), pop.strength[:n].copy(), clock, pop.recent
     )

@@ -21,110 +21,110 @@ ROUNDING = 1e-9
 
 
 @lean_kernel
-def clip(own: Learning) -> None:
+def clip(pop: Learning) -> None:
     """Move what is seen into the features' ranges."""
-    for d in range(own.seen.shape[1]):
-        own.seen[0, d] = min(max(own.seen[0, d], own.lows[d]), own.highs[d])
+    for d in range(pop.observation.shape[1]):
+        pop.observation[0, d] = min(max(pop.observation[0, d], pop.lows[d]), pop.highs[d])
 
 
 @lean_kernel
-def match_set(own: Learning) -> int:
+def match_set(pop: Learning) -> int:
     """Write the rules that match what is seen into `members`; return how many there are."""
     n = 0
-    for r in range(own.settings.rules):
-        inside = True
-        for d in range(own.bounds.shape[1]):
-            if own.seen[0, d] < own.bounds[r, d, 0] or own.seen[0, d] > own.bounds[r, d, 1]:
-                inside = False
+    for r in range(pop.settings.rules):
+        matches = True
+        for d in range(pop.bounds.shape[1]):
+            if pop.observation[0, d] < pop.bounds[r, d, 0] or pop.observation[0, d] > pop.bounds[r, d, 1]:
+                matches = False
                 break
-        if inside:
-            own.members[n] = r
+        if matches:
+            pop.members[n] = r
             n += 1
     return n
 
 
 @lean_kernel
-def act(key: np.uint64, own: Learning) -> int:
+def act(key: np.uint64, pop: Learning) -> int:
     """Begin a step: choose an action for what is seen, and let its set pay the set before."""
-    settings, strength, members = own.settings, own.strength, own.members
-    step = fold(fold(key, 1), own.clock[STEPS])
-    n, matching, every = match_set(own), 0.0, 0.0
-    for i in range(n):
-        matching += strength[members[i]]
+    settings, strength, members = pop.settings, pop.strength, pop.members
+    step_key = fold(fold(key, 1), pop.clock[STEPS])
+    n_matching, matching_strength, total_strength = match_set(pop), 0.0, 0.0
+    for i in range(n_matching):
+        matching_strength += strength[members[i]]
     for r in range(settings.rules):
-        every += strength[r]
-    mean = every / settings.rules
-    if n == 0 or matching < settings.phi * mean:
-        cover(fold(step, 0), mean, own)
-        n = match_set(own)
-    for i in range(n):
-        own.wheel[i] = strength[members[i]]
-    a = own.action[members[spin(uniform(step, 0), n, own.wheel)]]
-    bucket, before = 0.0, 0
-    for i in range(n):
+        total_strength += strength[r]
+    mean_strength = total_strength / settings.rules
+    if n_matching == 0 or matching_strength < settings.phi * mean_strength:
+        cover(fold(step_key, 0), mean_strength, pop)
+        n_matching = match_set(pop)
+    for i in range(n_matching):
+        pop.wheel[i] = strength[members[i]]
+    action = pop.action[members[spin(uniform(step_key, 0), n_matching, pop.wheel)]]
+    bucket, size_before = 0.0, 0
+    for i in range(n_matching):
         r = members[i]
-        share = settings.beta if own.action[r] == a else settings.tau
-        if own.action[r] == a:
+        share = settings.beta if pop.action[r] == action else settings.tau
+        if pop.action[r] == action:
             bucket += share * strength[r]
         strength[r] = max((1.0 - share) * strength[r], LEAST)
     for r in range(settings.rules):
-        before += own.held[r]
+        size_before += pop.action_set[r]
     for r in range(settings.rules):
-        if own.held[r]:
-            strength[r] += settings.gamma * bucket / before
-            own.held[r] = False
-    for i in range(n):
-        own.held[members[i]] = own.action[members[i]] == a
-    own.clock[STEPS] += 1
-    own.clock[TIME] += 1
-    return int(a)
+        if pop.action_set[r]:
+            strength[r] += settings.gamma * bucket / size_before
+            pop.action_set[r] = False
+    for i in range(n_matching):
+        pop.action_set[members[i]] = pop.action[members[i]] == action
+    pop.clock[STEPS] += 1
+    pop.clock[TIME] += 1
+    return int(action)
 
 
 @lean_kernel
-def is_too_low(reward: float, own: Learning) -> bool:
+def is_too_low(reward: float, pop: Learning) -> bool:
     """Return whether a reward stays negative when it is raised; a floor gives the least one with an error."""
-    return reward + own.settings.raised < -ROUNDING * max(1.0, own.settings.raised)
+    return reward + pop.settings.raised < -ROUNDING * max(1.0, pop.settings.raised)
 
 
 @lean_kernel
-def settle(key: np.uint64, reward: float, terminated: bool, over: bool, own: Learning) -> None:
+def settle(key: np.uint64, reward: float, terminated: bool, done: bool, pop: Learning) -> None:
     """End a step: reward the action set, forget it where the problem is over, and let the GA search."""
-    settings, size = own.settings, 0
+    settings, size = pop.settings, 0
     payoff = reward + settings.raised
     if terminated:
         payoff += settings.gamma * settings.raised / (1.0 - settings.gamma)
     for r in range(settings.rules):
-        size += own.held[r]
+        size += pop.action_set[r]
     for r in range(settings.rules):
-        if own.held[r]:
-            own.strength[r] += settings.beta * max(settings.scale * payoff, 0.0) / size
-            own.held[r] = not over
-    step = fold(fold(key, 1), own.clock[STEPS] - 1)
-    if uniform(step, 1) < settings.ga_rate:
-        breed(fold(step, 1), own)
-    if over:
-        own.recent[own.clock[EPISODES] % len(own.recent)] = own.clock[TIME]
-        own.clock[EPISODES] += 1
-        own.clock[TIME] = 0
+        if pop.action_set[r]:
+            pop.strength[r] += settings.beta * max(settings.scale * payoff, 0.0) / size
+            pop.action_set[r] = not done
+    step_key = fold(fold(key, 1), pop.clock[STEPS] - 1)
+    if uniform(step_key, 1) < settings.ga_rate:
+        breed(fold(step_key, 1), pop)
+    if done:
+        pop.recent[pop.clock[EPISODES] % len(pop.recent)] = pop.clock[TIME]
+        pop.clock[EPISODES] += 1
+        pop.clock[TIME] = 0
 
 
 @lean_kernel
 def run_table(
-    key: np.uint64, steps: int, episodes: int, model: Dynamics, cuts: Floats, own: Learning
+    key: np.uint64, steps: int, episodes: int, model: Dynamics, cuts: Floats, pop: Learning
 ) -> None:
     """Learn on a table up to a total of steps or problems; the last problem is finished."""
-    clock, s = own.clock, 0
+    clock, s = pop.clock, 0
     while clock[TIME] > 0 or (clock[EPISODES] < episodes and clock[STEPS] < steps):
         if clock[TIME] == 0:
             s = model.starts[below(fold(key, 0), clock[EPISODES], len(model.starts))]
         k = outcome(fold(fold(key, 1), clock[STEPS]), cuts, 2)
-        for d in range(own.seen.shape[1]):
-            own.seen[0, d] = model.points[s, d]
-        a = act(key, own)
-        follows = model.next_state[s, a, k]
-        over = follows < 0 or clock[TIME] >= own.settings.t_max
-        settle(key, model.reward[s, a, k], follows < 0, over, own)
-        s = follows
+        for d in range(pop.observation.shape[1]):
+            pop.observation[0, d] = model.points[s, d]
+        a = act(key, pop)
+        next_state = model.next_state[s, a, k]
+        done = next_state < 0 or clock[TIME] >= pop.settings.t_max
+        settle(key, model.reward[s, a, k], next_state < 0, done, pop)
+        s = next_state
 
 
 @lean_kernel
@@ -133,10 +133,10 @@ def run_twin(
     steps: int,
     episodes: int,
     address: int,
-    begin: Starts,
+    starts: Starts,
     state: Floats,
     reward: Floats,
-    own: Learning,
+    pop: Learning,
 ) -> int:
     """Learn in a twin up to a total of steps or problems; the last problem is finished.
 
@@ -144,21 +144,21 @@ def run_twin(
     Returns −1, or the number of the start that led to an observation or a reward that is not finite, or to a
     reward that is too low.
     """
-    clock, seen = own.clock, own.seen
+    clock, observation = pop.clock, pop.observation
     while clock[EPISODES] < episodes and clock[STEPS] < steps:
-        e, over = below(fold(key, 0), clock[EPISODES], len(begin.states)), False
+        start, done = below(fold(key, 0), clock[EPISODES], len(starts.states)), False
         for i in range(state.shape[1]):
-            state[0, i] = begin.states[e, i]
-        for d in range(seen.shape[1]):
-            seen[0, d] = begin.points[e, d]
-        while not over:
-            clip(own)
-            a = act(key, own)
-            terminated = call_step(address, state, 0, a, seen, reward)
-            if not (is_finite(seen, 0) and math.isfinite(reward[0])):
-                return e
-            if is_too_low(reward[0], own):
-                return e
-            over = terminated or clock[TIME] >= begin.t_max
-            settle(key, reward[0], terminated, over, own)
+            state[0, i] = starts.states[start, i]
+        for d in range(observation.shape[1]):
+            observation[0, d] = starts.points[start, d]
+        while not done:
+            clip(pop)
+            a = act(key, pop)
+            terminated = call_step(address, state, 0, a, observation, reward)
+            if not (is_finite(observation, 0) and math.isfinite(reward[0])):
+                return start
+            if is_too_low(reward[0], pop):
+                return start
+            done = terminated or clock[TIME] >= starts.t_max
+            settle(key, reward[0], terminated, done, pop)
     return -1
