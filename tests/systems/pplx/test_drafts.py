@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ifthen import DecisionList
 from ifthen.rules.batch import Intervals, choose_lanes
 from ifthen.systems.pplx.cma_es import drawn, new_cma, numbers_of, read_numbers, updated, with_numbers
-from ifthen.systems.pplx.distil_values import random_terms, round_number, usefulness
+from ifthen.systems.pplx.distil_values import feature_weights, random_terms, round_number
 from ifthen.systems.pplx.drafts import (
     Draft,
     actions_at,
@@ -28,7 +28,7 @@ from ifthen.systems.pplx.drafts import (
     without_rule,
     without_test,
 )
-from ifthen.systems.pplx.policy_search import drops
+from ifthen.systems.pplx.policy_search import shorter_by_one
 from ifthen.systems.pplx.scratch import MOST_RULES, changed, random_draft
 from tests.systems.pplx.lists import FEATURES, HIGH, LOW, some_draft, some_points, task
 
@@ -153,7 +153,7 @@ def test_terms_that_rounding_makes_equal_become_one() -> None:
 @given(numbers, st.integers(2, 5), few)
 def test_drops_have_one_rule_or_test_less_or_fewer(seed: int, rules: int, terms: int) -> None:
     draft = tidy(some_draft(seed, rules, terms))
-    found = drops(draft)
+    found = shorter_by_one(draft)
     n, tests = draft.size
     assert len(found) == n - 1 + tests
     for fewer in found:
@@ -277,7 +277,7 @@ def test_features_that_trees_use_are_drawn_for_terms_however_many_there_are(feat
     low = np.full((2, features), -np.inf)
     low[0, :2] = 0.5
     draft = Draft(low, np.full((2, features), np.inf), np.array([1, 0], np.int32), np.zeros((0, features)))
-    often = usefulness([draft])
+    often = feature_weights([draft])
     assert often[0] == often[1] >= 3 * often[2]
     drawn_often = random_terms(np.random.default_rng(1), np.ones(features), often, 200)
     both = (drawn_often[:, :2] != 0).all(axis=1).sum()

@@ -136,7 +136,7 @@ def test_in_the_end_good_lists_play_more_and_scores_are_of_all_episodes(after: l
     before, now = (load(path).now.population for path in after[-2:])
     assert [draft.key() for draft in before.drafts] == [draft.key() for draft in now.drafts]
     again = np.flatnonzero(~np.isclose(before.scores, now.scores, rtol=0, atol=0, equal_nan=True))
-    good = np.flatnonzero(before.scores >= before.near)
+    good = np.flatnonzero(before.scores >= before.near_best_score)
     assert 0 < len(again) <= min(len(good), max(CANDIDATES))
     assert set(again) <= set(good)
 
@@ -162,14 +162,14 @@ def test_lists_are_sought_that_get_anything_else_where_all_get_the_same() -> Non
     assert isinstance(car, PPLX)
     assert isinstance(car.learner, OnEnvironment)
     known: Knowledge = car.now.population
-    assert not known.tells_apart  # the top is never reached by doing always the same
+    assert not known.returns_differ  # the top is never reached by doing always the same
     bench = car.learner.bench(1, 50_000.0)
     seed = bench.seeds(1)
     found = seek(bench, known, seed[0])
     assert found
     assert (bench.play(found, seed) > -200).all()
     assert seek(bench, known.with_clock(budget=2000.0), seed[0]) == []  # too few steps to find one
-    assert learnt().now.population.tells_apart
+    assert learnt().now.population.returns_differ
 
 
 class CostlyCar(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -184,7 +184,7 @@ def test_where_nothing_was_learnt_lists_are_drawn_until_one_gets_more() -> None:
     task = env_task(lambda: CostlyCar(gymnasium.make("MountainCar-v0")))
     system = PPLX(task, seed=0, threads=1, steps=200_000).learn(epochs=0)
     known: Knowledge = system.now.population
-    assert known.tells_apart  # by what engines cost
+    assert known.returns_differ  # by what engines cost
     assert not known.learnt_nothing  # there is no network yet
     known = known.with_clock(network_return=known.best_score)
     assert known.learnt_nothing
@@ -334,8 +334,8 @@ def test_discounted_returns_are_compared_with_discounted_ones() -> None:
     assert isinstance(pole.learner, OnEnvironment)
     bench, known = pole.learner.bench(1, 1000.0), pole.now.population
     seeds = bench.seeds(5)
-    episodes = bench.watch(known.best, seeds)
-    assert bench.mean_return(episodes) == pytest.approx(bench.play([known.best], seeds).mean())
+    episodes = bench.record(known.best_draft, seeds)
+    assert bench.mean_return(episodes) == pytest.approx(bench.play([known.best_draft], seeds).mean())
     assert bench.mean_return(episodes) < 10
 
 
@@ -345,7 +345,7 @@ def test_speed_is_that_of_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulator, "_spread", lambda *job: pytest.fail("a worker was asked"))
     bench = Bench(simulator, 0, 0, 0.0)
     assert measured_speed(bench) > 0
-    assert (bench.steps, bench.episodes) == (0, 0)
+    assert (bench.n_steps, bench.n_episodes) == (0, 0)
 
 
 def test_after_the_plan_steps_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -364,7 +364,7 @@ def test_of_too_many_lists_the_best_are_kept() -> None:
     singles = [single(action, FEATURES) for action in range(3)]
     known = trimmed(known_of([*drafts, *singles], [*map(float, range(n)), -7.0, -5.0, -6.0]))
     assert sorted(known.scores[known.lengths == 1]) == [-7.0, -6.0, -5.0]  # shields may need any of them
-    assert known.scores[known.front[0]] == -5.0
+    assert known.scores[known.front_indices[0]] == -5.0
 
 
 # What is known
@@ -419,7 +419,7 @@ def test_values_look_about_as_far_ahead_as_an_episode_lasts(
 def test_the_front_is_monotone_and_nothing_beats_it(shapes: list[tuple[int, int, float]]) -> None:
     drafts = [some_draft(seed, rules) for seed, rules, _ in shapes]
     known = known_of(drafts, [score for _, _, score in shapes])
-    front = known.front
+    front = known.front_indices
     sizes, scores = [drafts[i].size for i in front], [known.scores[i] for i in front]
     assert sizes == sorted(sizes)
     assert all(a < b for a, b in itertools.pairwise(scores))
@@ -427,7 +427,7 @@ def test_the_front_is_monotone_and_nothing_beats_it(shapes: list[tuple[int, int,
         if np.isfinite(known.scores[i]):
             assert any(known.scores[k] >= known.scores[i] and drafts[k].size <= draft.size for k in front)
     if front:
-        assert known.best.key() == drafts[int(np.nanargmax(known.scores))].key()
+        assert known.best_draft.key() == drafts[int(np.nanargmax(known.scores))].key()
         assert known.gain >= 0
 
 
@@ -438,7 +438,7 @@ def test_a_list_that_is_put_first_loses_no_list_that_has_played(
     drafts = list({d.key(): d for d in (some_draft(seed, rules) for seed, rules, _ in shapes)}.values())
     known = known_of(drafts, [score for _, _, score in shapes][: len(drafts)])
     for draft in (drafts[place % len(drafts)], single(1, FEATURES)):
-        moved = known.put_first(draft)
+        moved = known.with_first(draft)
         assert moved.drafts[0].key() == draft.key()
         before = {d.key(): s for d, s in zip(drafts, known.scores, strict=True) if np.isfinite(s)}
         kept = {d.key(): s for d, s in zip(moved.drafts, moved.scores, strict=True) if np.isfinite(s)}

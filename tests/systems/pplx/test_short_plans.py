@@ -19,7 +19,7 @@ from ifthen.runs.pruned_policy import pruned_policy
 from ifthen.systems.learning import Goal
 from ifthen.systems.pplx import value_learning as values
 from ifthen.systems.pplx.bench import FEWEST_PLAYED, FIRST_PLAYED, fitness_of
-from ifthen.systems.pplx.distil_values import SIZES, grown, imitated_states
+from ifthen.systems.pplx.distil_values import SIZES, drafts_from_trees, imitated_states
 from ifthen.systems.pplx.drafts import actions_at
 from ifthen.systems.pplx.env_plan import EPOCHS, MOST_NETWORKS, ROUNDS
 from ifthen.systems.pplx.fit import regret
@@ -138,16 +138,16 @@ def test_lists_are_fitted_where_values_were_learnt_too() -> None:
 def test_values_choose_the_lists_that_play_in_the_end_on_the_same_seeds() -> None:
     known, learner = before_the_choice(), learner_of(seeker())
     bench = learner.bench(99, 2_000.0)
-    new = grown(bench, known, True, SIZES)
+    new = drafts_from_trees(bench, known, True, SIZES)
     found = choose_by_values(bench, known, new)
-    points, costs = known.visited, bench.costs(known, known.visited)
+    points, costs = known.visited_points, bench.costs(known, known.visited_points)
     longer = [i for i in range(len(found.drafts)) if len(found.drafts[i].actions) > 1]
     longer.sort(key=lambda i: found.drafts[i].size)
     assert 0 < len(longer) <= MOST_CHOSEN + 2  # the best so far and a shorter one play, too
     keys = {draft.key() for draft in [*known.drafts, *new]}
-    assert known.best.key() in {draft.key() for draft in found.drafts}
+    assert known.best_draft.key() in {draft.key() for draft in found.drafts}
     assert sum(draft.key() not in keys for draft in found.drafts) <= 1
-    chosen = [i for i in longer if found.drafts[i].key() in keys - {known.best.key()}]
+    chosen = [i for i in longer if found.drafts[i].key() in keys - {known.best_draft.key()}]
     own = [regret(found.drafts[i], points, costs) for i in chosen]
     assert all(b < (1 - WORTH) * a for a, b in itertools.pairwise(own))
     least = min(regret(draft, points, costs) for draft in [*known.drafts, *new])
@@ -167,25 +167,25 @@ def test_lists_play_as_many_seeds_as_the_steps_pay_for(quota: int, played: list[
     bench, drafts = learner.bench(99, float(quota)), [single(0, 4)] * len(played)
     returns = learner.bench(99, 0.0).play(drafts[:1], task.choosing(40))
     before = np.vstack([fitness_of(returns[:, :n])[0] if n else UNPLAYED for n in played])
-    fitness = bench.scored_alike(drafts, before, 9.0)  # episodes take 8 to 10 steps
+    fitness = bench.fitness_on_same_seeds(drafts, before, 9.0)  # episodes take 8 to 10 steps
     numbers = fitness[:, 2]
     assert (numbers >= np.maximum(played, FEWEST_PLAYED)).all()
     assert len({n for n, had in zip(numbers, played, strict=True) if n > had}) <= 1
     needed = sum(max(0, FEWEST_PLAYED - n) for n in played)
-    assert bench.episodes == sum(numbers) - sum(played)
-    if bench.episodes > needed:  # what is beyond the few first episodes is paid for, but for their spread
-        assert bench.steps <= 1.2 * quota + 10
+    assert bench.n_episodes == sum(numbers) - sum(played)
+    if bench.n_episodes > needed:  # what is beyond the few first episodes is paid for, but for their spread
+        assert bench.n_steps <= 1.2 * quota + 10
 
 
 def test_lists_beyond_those_needed_do_not_play_once_no_steps_are_left() -> None:
     learner = learner_of(PPLX(env_task("CartPole-v1"), seed=1, threads=1, steps=STEPS))
     bench, drafts, unknown = learner.bench(99, 0.0), [single(0, 4)] * 4, np.vstack([UNPLAYED] * 4)
-    fitness = bench.scored_alike(drafts, unknown, 9.0, needed=2)
+    fitness = bench.fitness_on_same_seeds(drafts, unknown, 9.0, n_needed=2)
     assert np.isfinite(fitness[:2]).all()
     assert np.isnan(fitness[2:]).all()
-    assert bench.episodes == 2 * FIRST_PLAYED < 2 * FEWEST_PLAYED
+    assert bench.n_episodes == 2 * FIRST_PLAYED < 2 * FEWEST_PLAYED
     bench = learner.bench(99, 1e6)
-    assert np.isfinite(bench.scored_alike(drafts, unknown, 9.0, most_episodes=10, needed=2)).all()
+    assert np.isfinite(bench.fitness_on_same_seeds(drafts, unknown, 9.0, max_episodes=10, n_needed=2)).all()
 
 
 def test_the_steps_of_scored_lists_are_kept_and_returns_are_the_same() -> None:
@@ -194,9 +194,9 @@ def test_the_steps_of_scored_lists_are_kept_and_returns_are_the_same() -> None:
     plain, keeping = learner.bench(99, 0.0), learner.bench(99, 0.0)
     keeping.keeps_episodes, drafts, seeds = True, before_the_choice().drafts[:5], task.choosing(7)
     assert keeping.play(drafts, seeds) == pytest.approx(plain.play(drafts, seeds))
-    assert (keeping.steps, keeping.episodes) == (plain.steps, plain.episodes)
+    assert (keeping.n_steps, keeping.n_episodes) == (plain.n_steps, plain.n_episodes)
     assert not plain.kept_episodes
-    assert sum(len(episode.actions) for episode in keeping.kept_episodes) == keeping.steps
+    assert sum(len(episode.actions) for episode in keeping.kept_episodes) == keeping.n_steps
     for draft, episode in zip(np.repeat(np.arange(len(drafts)), 7), keeping.kept_episodes, strict=True):
         inside = keeping.clipped(episode.points)
         assert (actions_at(drafts[draft], inside) == episode.actions).all()
@@ -219,11 +219,11 @@ def test_steps_inform_once_rewards_differ_or_an_episode_terminates() -> None:
     for rewards, end, expected in (([1, 1], CUT, False), ([1, 2], CUT, True), ([1, 1], TERMINAL, True)):
         moves = np.array([0, 0, end], np.int16)
         own = known._replace(moves=moves, rewards=np.array([*rewards, 0], np.float32))
-        assert own.informs is expected
+        assert own.has_informative_steps is expected
         bench = learner_of(seeker()).bench(99, 0.0)
         assert (values.decay_of(bench, own) > 0) is expected
         assert values.decay_of(bench, own.with_clock(budget=1e6)) == 0
-    assert not known.without_memory().informs
+    assert not known.without_memory().has_informative_steps
 
 
 def test_a_progress_bar_counts_the_steps_of_a_short_plan_where_they_take_the_time() -> None:
@@ -247,17 +247,17 @@ def test_parts_that_values_do_not_miss_are_dropped() -> None:
     known, learner = before_the_choice(), learner_of(seeker())
     bench = learner.bench(99, 0.0)
     known = known._replace(states=known.states[:POLISHED_ON])  # so that all points count
-    points = known.visited
+    points = known.visited_points
     costs = bench.costs(known, points)
-    longest = max(grown(bench, known, True, SIZES), key=lambda draft: draft.size)
-    useless = with_rule(bench.draws, longest, points, points[0], 0, int(costs[0].argmin()))
+    longest = max(drafts_from_trees(bench, known, True, SIZES), key=lambda draft: draft.size)
+    useless = with_rule(bench.rng, longest, points, points[0], 0, int(costs[0].argmin()))
     whole = [regret(draft, points, costs) for draft in (longest, useless)]
     for most in (0.0, 0.1 * costs.mean(), 10.0 * costs.max()):
         found = pared(bench, known, useless, most)
         assert found.size <= useless.size
         assert found.key() == useless.key() or regret(found, points, costs) <= whole[1] + most
     assert len(found.actions) <= 2
-    assert bench.steps == 0
+    assert bench.n_steps == 0
 
 
 def test_a_short_plan_takes_about_the_steps_that_it_says() -> None:

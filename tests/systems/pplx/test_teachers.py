@@ -356,7 +356,7 @@ def test_the_learnt_values_are_those_of_the_teachers_policy() -> None:
     right = known.rewards[known.moves >= 0]
     assert 0.05 < right.mean() < 0.4  # only random actions are right
     points = np.random.default_rng(0).uniform(-1, 1, (500, 25))
-    values = system.learner.bench(0, 0.0)._values(known, points)  # type: ignore[attr-defined]  # of environments
+    values = system.learner.bench(0, 0.0)._action_values(known, points)  # type: ignore[attr-defined]  # of environments
     own = np.array([wrong(point) for point in points])
     rows = np.arange(len(points))
     more = (values[rows, 1 - own] - values[rows, own]) / known.scaling.reward

@@ -56,7 +56,7 @@ class Explorer:
     epsilon: float
     key: np.uint64
     step_counts: Ints
-    held: Ints
+    held_actions: Ints
 
     def __call__(self, episodes: Ints, points: Floats, out: Ints) -> None:
         """Write actions `(m,)`, given the numbers of episodes `(m,)` and points `(m, features)`."""
@@ -72,11 +72,11 @@ class Explorer:
         else:
             assert self.scale is not None
             q = action_values(self.policy, self.scale, points, self.n_actions)
-        explore(self.key, q, self.epsilon, episodes, self.step_counts, self.held, out)
+        explore(self.key, q, self.epsilon, episodes, self.step_counts, self.held_actions, out)
 
 
 @dataclass(frozen=True)
-class EachInTurn:
+class ListsInTurn:
     """Lists that play the same seeds, one list after the other: it can be sent to other processes."""
 
     drafts: list[Draft]
@@ -85,9 +85,10 @@ class EachInTurn:
 
     def __call__(self, episodes: Ints, points: Floats, out: Ints) -> None:
         """Write actions `(m,)`, given the numbers of episodes `(m,)` and points `(m, features)`."""
-        playing, clipped = episodes // self.n_seeds, np.clip(points, *self.ranges)
-        for i in np.unique(playing[episodes >= 0]):
-            out[playing == i] = lists.actions_at(self.drafts[i], clipped[playing == i])
+        draft_indices, clipped = episodes // self.n_seeds, np.clip(points, *self.ranges)
+        for i in np.unique(draft_indices[episodes >= 0]):
+            plays = draft_indices == i
+            out[plays] = lists.actions_at(self.drafts[i], clipped[plays])
 
 
 class Bench:
@@ -98,8 +99,8 @@ class Bench:
         seed: the system's seed.
         epoch: the epoch, which gives the random numbers.
         quota: the steps that the epoch may take.
-        plenty: how many times as many episodes as usual are played, because they are short.
-        given_terms: `(given, features)`: the coefficients of terms that the user gave; none where None.
+        episode_factor: how many times as many episodes as usual are played, because they are short.
+        given_terms: `(terms, features)`: the coefficients of terms that the user gave; none where None.
         teacher: what lists imitate in place of the network, if anything.
         imitates: whether lists are scored by how well they imitate the teacher, and not by their returns.
     """
@@ -110,20 +111,21 @@ class Bench:
         seed: int,
         epoch: int,
         quota: float,
-        plenty: int = 1,
+        episode_factor: int = 1,
         given_terms: Floats | None = None,
         teacher: Teacher | None = None,
         imitates: bool = False,
     ) -> None:
         self.teacher, self.imitates = teacher, imitates
-        self.simulator, self.task, self.quota, self.plenty = simulator, simulator.task, quota, plenty
+        self.simulator, self.task = simulator, simulator.task
+        self.quota, self.episode_factor = quota, episode_factor
         self._seed, self._epoch = seed, epoch
-        self.draws = np.random.default_rng(int(stream(seed, "PPL-X", epoch)))
-        self.steps, self.episodes = 0, 0
+        self.rng = np.random.default_rng(int(stream(seed, "PPL-X", epoch)))
+        self.n_steps, self.n_episodes = 0, 0
         self.count_model: CountModel | None = None  # in place of the network, where there is one
         self.keeps_episodes = False  # whether the episodes of lists that are scored are kept
         self.kept_episodes = list[Trajectory]()
-        self._spreads: tuple[NDArray[np.float32], Floats] | None = None
+        self._feature_spreads: tuple[NDArray[np.float32], Floats] | None = None
         no_terms = np.zeros((0, len(self.task.features)))
         self.given_terms = no_terms if given_terms is None else given_terms
         self._is_integer = np.array([feature.is_integer for feature in self.task.features])
@@ -133,32 +135,33 @@ class Bench:
         return stream(self._seed, purpose, self._epoch, *numbers)
 
     @property
-    def left(self) -> float:
+    def steps_left(self) -> float:
         """The steps that the epoch may still take."""
-        return self.quota - self.steps
+        return self.quota - self.n_steps
 
     def seeds(self, n: int) -> Ints:
         """Return n reset seeds to learn from; none that lists are chosen on."""
-        pool = self.task.learning(self.plenty * LEARNT_ON)
-        return pool[self.draws.choice(len(pool), n, replace=n > len(pool))]
+        pool = self.task.learning(self.episode_factor * LEARNT_ON)
+        return pool[self.rng.choice(len(pool), n, replace=n > len(pool))]
 
     def fresh_seeds(self, n: int) -> Ints:
         """Return n reset seeds to count steps from: the same seed over again would count its luck twice."""
-        return self.task.learning(1) + self.draws.choice(BLOCK, n, replace=False)
+        return self.task.learning(1) + self.rng.choice(BLOCK, n, replace=False)
 
     def play(self, drafts: list[Draft], seeds: Ints) -> Floats:
         """Return the returns of lists from reset seeds, `(n, k)`; keep the episodes if `keeps_episodes`."""
         if self.keeps_episodes and len(drafts) and len(seeds):
-            players = EachInTurn(drafts, len(seeds), self.task.ranges)
+            players = ListsInTurn(drafts, len(seeds), self.task.ranges)
             episodes = self._count(self.simulator.record_each(players, np.tile(seeds, len(drafts))))
             self.kept_episodes += episodes
             returns = [episode.discounted(self.task.gamma) for episode in episodes]
             return np.array(returns).reshape(len(drafts), len(seeds))
         result = self.simulator.play(lists.batch(drafts, self.task), seeds)
-        self.steps, self.episodes = self.steps + int(result.steps.sum()), self.episodes + result.steps.size
+        self.n_steps += int(result.steps.sum())
+        self.n_episodes += result.steps.size
         return result.returns
 
-    def watch(self, draft: Draft, seeds: Ints) -> list[Trajectory]:
+    def record(self, draft: Draft, seeds: Ints) -> list[Trajectory]:
         """Return the episodes of a list step by step."""
         return self.explore(draft, 0.0, seeds, np.uint64(0))
 
@@ -183,16 +186,16 @@ class Bench:
         """
         if not len(seeds):
             return []
-        step_counts, held = np.zeros(len(seeds), np.int64), np.zeros((len(seeds), 2), np.int64)
+        step_counts, held_actions = np.zeros(len(seeds), np.int64), np.zeros((len(seeds), 2), np.int64)
         ranges, n_actions = self.task.ranges, self.task.n_actions
-        explorer = Explorer(policy, scale, ranges, n_actions, epsilon, key, step_counts, held)
+        explorer = Explorer(policy, scale, ranges, n_actions, epsilon, key, step_counts, held_actions)
         alone = alone or isinstance(policy, Teacher)
         record = self.simulator.record_alone if alone else self.simulator.record_each
         return self._count(record(explorer, seeds))
 
     def _count(self, episodes: list[Trajectory]) -> list[Trajectory]:
-        self.steps += sum(len(episode.actions) for episode in episodes)
-        self.episodes += len(episodes)
+        self.n_steps += sum(len(episode.actions) for episode in episodes)
+        self.n_episodes += len(episodes)
         return episodes
 
     def mean_return(self, episodes: list[Trajectory]) -> float:
@@ -205,73 +208,74 @@ class Bench:
 
     def readable(self, draft: Draft, known: Knowledge) -> Draft:
         """Return a list with short numbers."""
-        return lists.readable(draft, self.spreads(known), self._is_integer, given_terms=self.given_terms)
+        spreads = self.feature_spreads(known)
+        return lists.readable(draft, spreads, self._is_integer, given_terms=self.given_terms)
 
-    def spreads(self, known: Knowledge) -> Floats:
+    def feature_spreads(self, known: Knowledge) -> Floats:
         """Return by how much each feature varies where lists go, `(features,)`."""
-        if self._spreads is None or self._spreads[0] is not known.states:
-            self._spreads = known.states, known.visited.std(axis=0)
-        return self._spreads[1]
+        if self._feature_spreads is None or self._feature_spreads[0] is not known.states:
+            self._feature_spreads = known.states, known.visited_points.std(axis=0)
+        return self._feature_spreads[1]
 
-    def some(self, rows: NDArray[Any], max_rows: int) -> NDArray[Any]:
+    def sample(self, rows: NDArray[Any], max_rows: int) -> NDArray[Any]:
         """Return some of the rows at random, in their order."""
-        return rows if len(rows) <= max_rows else rows[np.sort(self.draws.permutation(len(rows))[:max_rows])]
+        return rows if len(rows) <= max_rows else rows[np.sort(self.rng.permutation(len(rows))[:max_rows])]
 
-    def seen(self, known: Knowledge, points: Floats) -> Knowledge:
+    def with_states(self, known: Knowledge, points: Floats) -> Knowledge:
         """Return what is known with more points that were visited; of too many, some go at random."""
         states = np.vstack([known.states, points.astype(np.float32)])
-        return known._replace(states=self.some(states, MOST_STATES))
+        return known._replace(states=self.sample(states, MOST_STATES))
 
     @staticmethod
-    def affordable(steps: float, length: float, fewest: int, most: int) -> int:
+    def affordable_episodes(steps: float, episode_length: float, min_episodes: int, max_episodes: int) -> int:
         """Return how many episodes of a length a number of steps pays for, within limits."""
-        return int(np.clip(round(steps / length), fewest, most))
+        return int(np.clip(round(steps / episode_length), min_episodes, max_episodes))
 
     def costs(self, known: Knowledge, points: Floats) -> Floats:
         """Return the cost of each action at points, by teacher or network, `(n, actions)`; see `fit`."""
         if self.teacher is not None:
-            return self.teacher.costs(points, partial(self._values, known))
-        return costs_of(self._values(known, points))
+            return self.teacher.costs(points, partial(self._action_values, known))
+        return costs_of(self._action_values(known, points))
 
-    def _values(self, known: Knowledge, points: Floats) -> Floats:
+    def _action_values(self, known: Knowledge, points: Floats) -> Floats:
         """Return the action values at points by counts or by the best network, `(n, actions)`."""
         if self.count_model is not None:
             return self.count_model.lookup(self.count_model.solved).at(points).astype(np.float64)
         q = action_values(known.nets[-1], known.scaling, points, self.task.n_actions)
         return q.astype(np.float64)
 
-    def scored(self, known: Knowledge) -> Knowledge:
+    def with_scores(self, known: Knowledge) -> Knowledge:
         """Return what is known once all lists have played on the seeds for choosing."""
         if self.imitates:
-            return self._imitation_scored(known, known.drafts)
+            return self._with_imitation_scores(known, known.drafts)
         unscored = np.flatnonzero(~np.isfinite(known.scores))
         if not len(unscored):
             return known
         fitness, drafts = known.fitness.copy(), known.drafts
-        bars = np.full(len(unscored), -np.inf)
-        fitness[unscored] = self._screened(known, [drafts[i] for i in unscored], bars)[1]
+        score_bars = np.full(len(unscored), -np.inf)
+        fitness[unscored] = self._screened(known, [drafts[i] for i in unscored], score_bars)[1]
         return known._replace(fitness=fitness)
 
-    def tried(self, known: Knowledge, candidates: list[Draft]) -> Knowledge:
+    def with_candidates(self, known: Knowledge, candidates: list[Draft]) -> Knowledge:
         """Return what is known with more lists, if they may be as good as any that is as short."""
         drafts = known.drafts
         keys = {draft.key() for draft in drafts}
         new_drafts = list({draft.key(): draft for draft in candidates if draft.key() not in keys}.values())
         if self.imitates:
-            return trimmed(self._imitation_scored(known, [*drafts, *new_drafts]))
+            return trimmed(self._with_imitation_scores(known, [*drafts, *new_drafts]))
         if not new_drafts:
             return known
-        bars = np.array([_score_to_beat(known, draft) for draft in new_drafts])
-        new_drafts, fitness = self._screened(known, new_drafts, bars)
+        score_bars = np.array([_score_to_beat(known, draft) for draft in new_drafts])
+        new_drafts, fitness = self._screened(known, new_drafts, score_bars)
         return trimmed(known.with_drafts([*drafts, *new_drafts], [*known.fitness, *fitness]))
 
-    def scored_alike(
+    def fitness_on_same_seeds(
         self,
         drafts: list[Draft],
         fitness: Floats,
-        length: float,
-        most_episodes: int | None = None,
-        needed: int | None = None,
+        episode_length: float,
+        max_episodes: int | None = None,
+        n_needed: int | None = None,
     ) -> Floats:
         """Return the fitness of lists on the same seeds for choosing, as many as the steps pay for.
 
@@ -281,30 +285,33 @@ class Bench:
             drafts: n lists.
             fitness: `(n, 3)`: what is known of them. A list that was scored before plays the other seeds, and
                 none if it has played more than the steps allow the others.
-            length: the mean length of an episode.
-            most_episodes: the most episodes of a list; as many as usual where None.
-            needed: this many lists play the few first episodes whatever they take, fewer where steps are few.
-                The others are left as they are once no steps are left. All play where None.
+            episode_length: the mean length of an episode.
+            max_episodes: the most episodes of a list; as many as usual where None.
+            n_needed: this many lists play the few first episodes whatever they take, fewer where steps are
+                few. The others are left as they are once no steps are left. All play where None.
         """
-        seeds = self.task.choosing(most_episodes or self.plenty * CHOSEN_ON)
-        steps_before, episodes_before = self.steps, self.episodes
-        fitness, fewest = fitness.copy(), FEWEST_PLAYED
-        if needed is not None:
-            fewest = self.affordable(self.left / needed, length, FIRST_PLAYED, FEWEST_PLAYED)
+        seeds = self.task.choosing(max_episodes or self.episode_factor * CHOSEN_ON)
+        steps_before, episodes_before = self.n_steps, self.n_episodes
+        fitness, min_episodes = fitness.copy(), FEWEST_PLAYED
+        if n_needed is not None:
+            min_episodes = self.affordable_episodes(
+                self.steps_left / n_needed, episode_length, FIRST_PLAYED, FEWEST_PLAYED
+            )
         for i in range(len(drafts)):
-            if needed is None or i < needed or self.left > 0:
-                fitness[[i]] = self._scored_up_to(fewest, [drafts[i]], fitness[[i]], seeds)
-        if self.left <= 0:
+            if n_needed is None or i < n_needed or self.steps_left > 0:
+                fitness[[i]] = self._fitness_up_to(min_episodes, [drafts[i]], fitness[[i]], seeds)
+        if self.steps_left <= 0:
             return fitness
-        if self.episodes > episodes_before:
-            length = max(length, (self.steps - steps_before) / (self.episodes - episodes_before))
-        played = fitness[:, 2].astype(np.int64)
-        n_missing = np.maximum(np.arange(len(seeds) + 1)[:, None] - played, 0).sum(axis=1)
-        n_paid = int(np.searchsorted(n_missing, self.left / length, side="right")) - 1
-        return self._scored_up_to(max(n_paid, fewest), drafts, fitness, seeds)
+        if self.n_episodes > episodes_before:
+            mean_length = (self.n_steps - steps_before) / (self.n_episodes - episodes_before)
+            episode_length = max(episode_length, mean_length)
+        n_played = fitness[:, 2].astype(np.int64)
+        n_missing = np.maximum(np.arange(len(seeds) + 1)[:, None] - n_played, 0).sum(axis=1)
+        n_paid = int(np.searchsorted(n_missing, self.steps_left / episode_length, side="right")) - 1
+        return self._fitness_up_to(max(n_paid, min_episodes), drafts, fitness, seeds)
 
-    def _scored_up_to(self, n_episodes: int, drafts: list[Draft], fitness: Floats, seeds: Ints) -> Floats:
-        """Return the fitness of lists once each has played the first k seeds at least."""
+    def _fitness_up_to(self, n_episodes: int, drafts: list[Draft], fitness: Floats, seeds: Ints) -> Floats:
+        """Return the fitness of lists once each has played the first seeds, `n_episodes` at least."""
         fitness = fitness.copy()
         n_played = np.nan_to_num(fitness[:, 2]).astype(np.int64)
         for i, draft in enumerate(drafts):
@@ -313,32 +320,36 @@ class Bench:
                 fitness[i] = (pooled(fitness[[i]], new_fitness) if n_played[i] else new_fitness)[0]
         return fitness
 
-    def _screened(self, known: Knowledge, drafts: list[Draft], bars: Floats) -> tuple[list[Draft], Floats]:
+    def _screened(
+        self, known: Knowledge, drafts: list[Draft], score_bars: Floats
+    ) -> tuple[list[Draft], Floats]:
         """Play lists on the seeds for choosing; return those that may reach their bars, and their fitness."""
-        seeds, playing = self.task.choosing(self.plenty * CHOSEN_ON), np.arange(len(drafts))
-        steps_before, first, fewest = self.steps, FIRST_PLAYED, FEWEST_PLAYED
-        if self.keeps_episodes and len(drafts) * first * known.length > FIRST_TAKES * known.budget:
-            first = fewest = 1
-        returns = self.play(drafts, seeds[:first])
-        length = max(known.length, (self.steps - steps_before) / returns.size)
-        n_episodes = self.affordable(CHOOSING_TAKES * known.budget, length, fewest, len(seeds))
-        for stop in sorted({max(first, n_episodes // divisor) for divisor in SCREENED}):
-            if stop > first:
-                new_returns = self.play([drafts[i] for i in playing], seeds[returns.shape[1] : stop])
+        seeds, playing = self.task.choosing(self.episode_factor * CHOSEN_ON), np.arange(len(drafts))
+        steps_before, n_first, min_episodes = self.n_steps, FIRST_PLAYED, FEWEST_PLAYED
+        if self.keeps_episodes and len(drafts) * n_first * known.episode_length > FIRST_TAKES * known.budget:
+            n_first = min_episodes = 1
+        returns = self.play(drafts, seeds[:n_first])
+        episode_length = max(known.episode_length, (self.n_steps - steps_before) / returns.size)
+        n_episodes = self.affordable_episodes(
+            CHOOSING_TAKES * known.budget, episode_length, min_episodes, len(seeds)
+        )
+        for n_seeds in sorted({max(n_first, n_episodes // divisor) for divisor in SCREENED}):
+            if n_seeds > n_first:
+                new_returns = self.play([drafts[i] for i in playing], seeds[returns.shape[1] : n_seeds])
                 returns = np.hstack([returns, new_returns])
-            hopeful = returns.mean(axis=1) + returns.std(axis=1) / np.sqrt(stop) >= bars[playing]
+            hopeful = returns.mean(axis=1) + returns.std(axis=1) / np.sqrt(n_seeds) >= score_bars[playing]
             playing, returns = playing[hopeful], returns[hopeful]
             if not len(playing):
                 break
         return [drafts[i] for i in playing], fitness_of(returns)
 
-    def _imitation_scored(self, known: Knowledge, drafts: list[Draft]) -> Knowledge:
+    def _with_imitation_scores(self, known: Knowledge, drafts: list[Draft]) -> Knowledge:
         """Return what is known with these lists, scored by how well they imitate where lists have gone.
 
         A score is 1 − the list's cost, as a share of the cost of the worst actions. These points change, so
         that all lists are scored again.
         """
-        points = known.visited
+        points = known.visited_points
         costs = self.costs(known, points)
         worst_cost = float(costs.max(axis=1).mean()) or 1.0
         scores = [1 - regret(draft, points, costs) / worst_cost for draft in drafts]
@@ -347,11 +358,11 @@ class Bench:
 
 def trimmed(known: Knowledge) -> Knowledge:
     """Return what is known without lists beyond KEPT: the first one, the best and those of one rule stay."""
-    front, drafts = known.front, known.drafts
+    front, drafts = known.front_indices, known.drafts
     off_front = [int(i) for i in np.argsort(-known.scores, kind="stable") if i not in front]
-    singles = [int(i) for i in np.flatnonzero(known.lengths == 1)][:KEPT]
-    kept = {0, *front[:1], *singles, *[*reversed(front), *off_front][: KEPT - 1]}
-    order = [0, *(i for i in [*front, *off_front] if i != 0 and i in kept)]
+    single_indices = [int(i) for i in np.flatnonzero(known.lengths == 1)][:KEPT]
+    kept_indices = {0, *front[:1], *single_indices, *[*reversed(front), *off_front][: KEPT - 1]}
+    order = [0, *(i for i in [*front, *off_front] if i != 0 and i in kept_indices)]
     return known.with_drafts([drafts[i] for i in order], known.fitness[order])
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from ifthen.rules.arrays import Floats
 from ifthen.systems.pplx.bench import LEARNT_ON, Bench, pooled, trimmed
 from ifthen.systems.pplx.counted_table import CountModel, count_model
-from ifthen.systems.pplx.distil_values import LATEST, SHORT_SIZES, SIZES, grown
+from ifthen.systems.pplx.distil_values import LATEST, SHORT_SIZES, SIZES, drafts_from_trees
 from ifthen.systems.pplx.drafts import Draft, tidy
 from ifthen.systems.pplx.env_plan import (
     CHOOSING,
@@ -30,7 +30,7 @@ from ifthen.systems.pplx.env_plan import (
     VALUES,
 )
 from ifthen.systems.pplx.knowledge import Knowledge
-from ifthen.systems.pplx.policy_search import drops
+from ifthen.systems.pplx.policy_search import shorter_by_one
 from ifthen.systems.pplx.pplx_parameters import PPLXParameters
 from ifthen.systems.pplx.table_search import (
     CHAINS,
@@ -145,11 +145,13 @@ def model_of(bench: Bench, known: Knowledge) -> CountModel | None:
 def explore_counts(bench: Bench, known: Knowledge, model: CountModel) -> Knowledge:
     """Play the epoch's episodes by the counts, which are counted again after each round."""
     turn, quota, current = 0, (1 - TESTING_TAKES) * bench.quota, model
-    while turn == 0 or bench.steps < quota:
-        steps = min(quota / ROUNDS, quota - bench.steps)
-        n_episodes = bench.affordable(steps, known.length, 1, bench.plenty * LEARNT_ON)
+    while turn == 0 or bench.n_steps < quota:
+        steps = min(quota / ROUNDS, quota - bench.n_steps)
+        n_episodes = bench.affordable_episodes(
+            steps, known.episode_length, 1, bench.episode_factor * LEARNT_ON
+        )
         policy = current.lookup(current.solved if turn % ROUNDS else current.optimistic)
-        key = bench.key("explore", bench.steps)
+        key = bench.key("explore", bench.n_steps)
         episodes = bench.explore(policy, RANDOM[turn % ROUNDS], bench.fresh_seeds(n_episodes), key)
         known = known.with_episodes(episodes)
         turn, recounted = turn + 1, model_of(bench, known)
@@ -164,7 +166,9 @@ def tested(bench: Bench, known: Knowledge, model: CountModel) -> tuple[Knowledge
 
     There is no error where the steps allow too few episodes.
     """
-    n_episodes = bench.affordable(bench.left, known.length, 0, bench.plenty * LEARNT_ON)
+    n_episodes = bench.affordable_episodes(
+        bench.steps_left, known.episode_length, 0, bench.episode_factor * LEARNT_ON
+    )
     if n_episodes < FEWEST_TESTED_ON:
         return known, None, False
     episodes = bench.explore(model.lookup(model.solved), 0.0, bench.fresh_seeds(n_episodes), np.uint64(0))
@@ -215,13 +219,14 @@ def grown_lists(bench: Bench, known: Knowledge, model: CountModel) -> list[Draft
     bench.count_model = model
     latest = known.points[known.moves >= 0][-LATEST:]
     known = known._replace(states=bench.clipped(latest).astype(np.float32))
-    return grown(bench, known, True, SHORT_SIZES + SIZES)
+    return drafts_from_trees(bench, known, True, SHORT_SIZES + SIZES)
 
 
 def shorter_lists(bench: Bench, known: Knowledge) -> list[Draft]:
     """Return the lists of the front with one rule or one test less."""
     drafts = known.drafts
-    return [bench.readable(shorter, known) for i in known.front for shorter in drops(drafts[i])]
+    shorter = [draft for i in known.front_indices for draft in shorter_by_one(drafts[i])]
+    return [bench.readable(draft, known) for draft in shorter]
 
 
 def compared(known: Knowledge, model: CountModel, new_drafts: list[Draft]) -> Knowledge:
@@ -240,7 +245,7 @@ def choose_counted(bench: Bench, known: Knowledge, model: CountModel) -> Knowled
     known = compared(known, model, [])
     drafts, scores, gain = known.drafts, known.scores, known.gain
     chosen: list[int] = []
-    for i in known.front:
+    for i in known.front_indices:
         if not chosen or scores[i] > scores[chosen[-1]] + WORTH * gain:
             chosen.append(i)
     playing = chosen[-MOST_CHOSEN:]
@@ -248,9 +253,11 @@ def choose_counted(bench: Bench, known: Knowledge, model: CountModel) -> Knowled
     fitness: Floats = np.full((len(drafts), 3), np.nan)
     if singles:
         unplayed_singles = known.with_drafts([drafts[i] for i in singles], fitness[singles])
-        fitness[singles] = bench.scored(unplayed_singles).fitness
+        fitness[singles] = bench.with_scores(unplayed_singles).fitness
     playing_drafts = [drafts[i] for i in playing]
-    fitness[playing] = bench.scored_alike(playing_drafts, fitness[playing], known.length, MOST_EPISODES)
+    fitness[playing] = bench.fitness_on_same_seeds(
+        playing_drafts, fitness[playing], known.episode_length, MOST_EPISODES
+    )
     kept = sorted({*playing, *singles})
     promised = fitness.copy()
     promised[:, 0] = scores

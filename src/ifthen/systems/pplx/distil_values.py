@@ -31,7 +31,7 @@ VARIANTS = 2
 """A round grows this many trees of each size with different terms, and keeps the one with the least cost."""
 NEW_TERMS = 60
 """A round tries this many new terms, besides those that trees have used."""
-STEPS = np.array([1.0, 2.0, 5.0, 10.0])
+ROUND_FACTORS = np.array([1.0, 2.0, 5.0, 10.0])
 """A round number is one of these times a power of ten."""
 FACTORS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])
 """In a new term, one feature weighs as much as the other times one of these factors."""
@@ -68,12 +68,13 @@ def distil(bench: Bench, known: Knowledge, first: bool, terms: bool) -> Knowledg
     """
     if first:
         known = imitated_states(bench, known)
-    made = grown(bench, known, terms, SIZES if bench.teacher is None else SHORT_SIZES + SIZES)
-    useful = np.unique(np.vstack([draft.terms for draft in made]), axis=0)
-    return visit(bench, known._replace(useful=useful), made)
+    sizes = SIZES if bench.teacher is None else SHORT_SIZES + SIZES
+    drafts = drafts_from_trees(bench, known, terms, sizes)
+    used_terms = np.unique(np.vstack([draft.terms for draft in drafts]), axis=0)
+    return visit(bench, known._replace(useful=used_terms), drafts)
 
 
-def grown(bench: Bench, known: Knowledge, terms: bool, sizes: tuple[int, ...]) -> list[Draft]:
+def drafts_from_trees(bench: Bench, known: Knowledge, terms: bool, sizes: tuple[int, ...]) -> list[Draft]:
     """Return lists read off trees and fitted, at the points that are known.
 
     Args:
@@ -82,65 +83,71 @@ def grown(bench: Bench, known: Knowledge, terms: bool, sizes: tuple[int, ...]) -
         terms: whether to look for sums of features to compare, besides those that the user gave.
         sizes: leaves of the trees.
     """
-    points = known.visited
+    points = known.visited_points
     costs = bench.costs(known, points)
-    given = bench.given_terms
+    given_terms = bench.given_terms
     plain_sizes = PLAIN_SIZES if terms and bench.teacher is None else sizes
-    plain = distilled(points, costs, given, plain_sizes)
-    made = fits(bench, "fit plain", plain, given, points, costs)
+    plain_drafts = distilled(points, costs, given_terms, plain_sizes)
+    drafts = fitted_drafts(bench, "fit plain", plain_drafts, given_terms, points, costs)
     if terms:
-        often, known_terms = usefulness(plain), np.vstack([known.useful, given])
-        own = best_distilled(bench, points, costs, often, known_terms, sizes)
-        new = random_terms(bench.draws, points.std(axis=0), often, NEW_TERMS)
-        made += fits(bench, "fit", own, np.vstack([known_terms, new]), points, costs)
-    return list({draft.key(): draft for draft in (bench.readable(d, known) for d in made)}.values())
+        weights, known_terms = feature_weights(plain_drafts), np.vstack([known.useful, given_terms])
+        term_drafts = best_distilled(bench, points, costs, weights, known_terms, sizes)
+        new_terms = random_terms(bench.rng, points.std(axis=0), weights, NEW_TERMS)
+        extra_terms = np.vstack([known_terms, new_terms])
+        drafts += fitted_drafts(bench, "fit", term_drafts, extra_terms, points, costs)
+    readable = [bench.readable(draft, known) for draft in drafts]
+    return list({draft.key(): draft for draft in readable}.values())
 
 
-def fits(
-    bench: Bench, purpose: str, drafts: list[Draft], pool: Floats, points: Floats, costs: Floats
+def fitted_drafts(
+    bench: Bench, purpose: str, drafts: list[Draft], extra_terms: Floats, points: Floats, costs: Floats
 ) -> list[Draft]:
     """Return lists once they are fitted to action values at some of the points; see `fitted`."""
-    some = bench.some(np.arange(len(points)), FITTED_ON)
-    own = points[some], costs[some], CHANGES, bench.given_terms
-    found = list(drafts)
+    rows = bench.sample(np.arange(len(points)), FITTED_ON)
+    points, costs, results = points[rows], costs[rows], list(drafts)
 
     def fit(first: int, last: int) -> None:
         for i in range(first, last):
-            found[i] = fitted(bench.key(purpose, i), drafts[i], pool, *own)
+            key = bench.key(purpose, i)
+            results[i] = fitted(key, drafts[i], extra_terms, points, costs, CHANGES, bench.given_terms)
 
     for_slices(fit, len(drafts), bench.simulator.threads)
-    return found
+    return results
 
 
-def visit(bench: Bench, known: Knowledge, made: list[Draft]) -> Knowledge:
+def visit(bench: Bench, known: Knowledge, drafts: list[Draft]) -> Knowledge:
     """Play lists, remember where they go, and keep the best."""
-    k = bench.affordable(bench.quota / 2 / len(made), known.length, 1, bench.plenty * EPISODES)
-    playing = bench.affordable(bench.quota / 2 / k, known.length, 1, len(made))
-    seeds, points, returns, played = bench.seeds(k), list[Floats](), list[float](), list[Trajectory]()
-    chosen = bench.some(np.arange(len(made)), playing).tolist()
-    for i in chosen:
-        episodes = bench.watch(made[i], seeds)
-        points += [bench.clipped(bench.some(episode.points, FROM_AN_EPISODE)) for episode in episodes]
+    half, length = bench.quota / 2, known.episode_length
+    n_seeds = bench.affordable_episodes(half / len(drafts), length, 1, bench.episode_factor * EPISODES)
+    n_playing = bench.affordable_episodes(half / n_seeds, length, 1, len(drafts))
+    seeds, points, returns, played = bench.seeds(n_seeds), list[Floats](), list[float](), list[Trajectory]()
+    playing = bench.sample(np.arange(len(drafts)), n_playing).tolist()
+    for i in playing:
+        episodes = bench.record(drafts[i], seeds)
+        points += [bench.clipped(bench.sample(episode.points, FROM_AN_EPISODE)) for episode in episodes]
         played += episodes
         returns.append(bench.mean_return(episodes))
-    tried = TRIED if bench.teacher is None else len(made)
+    n_candidates = TRIED if bench.teacher is None else len(drafts)
     if known.is_short and bench.teacher is None:  # scores take steps that the last choice needs
-        tried = bench.affordable(bench.left / FEWEST_PLAYED, known.length, 0, tried)
-    best = [made[chosen[i]] for i in np.argsort(returns, kind="stable")[::-1][:tried]]
-    known = learn_on(bench, bench.seen(known, np.vstack(points)), played)
-    return bench.tried(known, best)
+        steps_each = bench.steps_left / FEWEST_PLAYED
+        n_candidates = bench.affordable_episodes(steps_each, length, 0, n_candidates)
+    best_first = np.argsort(returns, kind="stable")[::-1]
+    candidates = [drafts[playing[i]] for i in best_first[:n_candidates]]
+    known = learn_on(bench, bench.with_states(known, np.vstack(points)), played)
+    return bench.with_candidates(known, candidates)
 
 
 def imitated_states(bench: Bench, known: Knowledge) -> Knowledge:
     """Return what is known with the points that the teacher or the best network visits, and no others."""
     policy = known.nets[-1] if bench.teacher is None else bench.teacher
-    k = bench.affordable(bench.quota / 2, known.length, 1, bench.plenty * IMITATED)
-    episodes = bench.explore(policy, 0.0, bench.seeds(k), np.uint64(0), known.scaling)
+    max_episodes = bench.episode_factor * IMITATED
+    n_episodes = bench.affordable_episodes(bench.quota / 2, known.episode_length, 1, max_episodes)
+    episodes = bench.explore(policy, 0.0, bench.seeds(n_episodes), np.uint64(0), known.scaling)
     points = bench.clipped(np.vstack([episode.points for episode in episodes]))
     if known.is_short and bench.teacher is None:
         latest = known.points[known.moves >= 0][-LATEST:]
         points = np.vstack([points, bench.clipped(latest)])
-    known = known._replace(states=bench.some(points, MOST_STATES).astype(np.float32))
+    known = known._replace(states=bench.sample(points, MOST_STATES).astype(np.float32))
     if bench.teacher is None and np.isfinite(known.network_return):
         return known
     return known.with_clock(network_return=bench.mean_return(episodes))
@@ -156,12 +163,12 @@ def distilled(points: Floats, costs: Floats, terms: Floats, sizes: tuple[int, ..
         sizes: leaves of the trees that lists are read off.
     """
     trees = grow_tree(with_terms(terms, points), costs, max(sizes))
-    leaves = sorted({min(size, len(trees)) for size in sizes})
-    return [tidy(draft_of(trees[n - 1], terms, points.shape[1])) for n in leaves]
+    leaf_counts = sorted({min(size, len(trees)) for size in sizes})
+    return [tidy(draft_of(trees[n - 1], terms, points.shape[1])) for n in leaf_counts]
 
 
 def best_distilled(
-    bench: Bench, points: Floats, costs: Floats, useful: Floats, terms: Floats, sizes: tuple[int, ...]
+    bench: Bench, points: Floats, costs: Floats, weights: Floats, terms: Floats, sizes: tuple[int, ...]
 ) -> list[Draft]:
     """Return for each size the list with the least cost, of several with different terms to choose from.
 
@@ -169,48 +176,49 @@ def best_distilled(
         bench: random numbers.
         points: `(n, features)`.
         costs: `(n, actions)`.
-        useful: `(features,)`: how often each feature should be drawn for a term.
+        weights: `(features,)`: how often each feature should be drawn for a term.
         terms: `(terms, features)`: terms that trees have used or the user gave, which all may use.
         sizes: leaves of the trees that lists are read off.
     """
-    found = []
+    variants = []
     for _ in range(VARIANTS):
-        tried = random_terms(bench.draws, points.std(axis=0), useful, NEW_TERMS)
-        found.append(distilled(points, costs, np.unique(np.vstack([tried, terms]), axis=0), sizes))
-    same_size = zip(*found, strict=False)
-    return [min(own, key=lambda draft: regret(draft, points, costs)) for own in same_size]
+        new_terms = random_terms(bench.rng, points.std(axis=0), weights, NEW_TERMS)
+        all_terms = np.unique(np.vstack([new_terms, terms]), axis=0)
+        variants.append(distilled(points, costs, all_terms, sizes))
+    same_size = zip(*variants, strict=False)
+    return [min(drafts, key=lambda draft: regret(draft, points, costs)) for drafts in same_size]
 
 
-def usefulness(drafts: list[Draft]) -> Floats:
+def feature_weights(drafts: list[Draft]) -> Floats:
     """Return how often each feature should be drawn for a term, `(features,)`."""
-    features = drafts[0].terms.shape[1]
-    often = np.ones(features)
+    n_features = drafts[0].terms.shape[1]
+    weights = np.ones(n_features)
     for draft in drafts:
-        often += max(OFTEN, OF_MANY * features) * draft.limits[:, :features].any(axis=0)
-    return often
+        weights += max(OFTEN, OF_MANY * n_features) * draft.limits[:, :n_features].any(axis=0)
+    return weights
 
 
-def random_terms(draws: np.random.Generator, spreads: Floats, useful: Floats, n: int) -> Floats:
+def random_terms(rng: np.random.Generator, spreads: Floats, weights: Floats, n: int) -> Floats:
     """Return n sums of two features, with round coefficients by which both weigh about the same.
 
     Args:
-        draws: random numbers.
+        rng: random numbers.
         spreads: `(features,)`: how much each feature varies; those that do not are left out.
-        useful: `(features,)`: how likely each feature is drawn.
+        weights: `(features,)`: how likely each feature is drawn.
         n: how many, `(n, features)`.
     """
-    likely, features = np.where(spreads > 0, useful, 0.0), len(spreads)
-    found = np.zeros((n, features))
-    if np.count_nonzero(likely) < 2:
-        return found[:0]
-    for row in found:
-        i, j = sorted(draws.choice(features, 2, replace=False, p=likely / likely.sum()))
-        size = round_number(spreads[i] / spreads[j] * draws.choice(FACTORS))
-        row[i], row[j] = 1.0, size * draws.choice([-1.0, 1.0])
-    return found
+    weights, n_features = np.where(spreads > 0, weights, 0.0), len(spreads)
+    terms = np.zeros((n, n_features))
+    if np.count_nonzero(weights) < 2:
+        return terms[:0]
+    for term in terms:
+        i, j = sorted(rng.choice(n_features, 2, replace=False, p=weights / weights.sum()))
+        coefficient = round_number(spreads[i] / spreads[j] * rng.choice(FACTORS))
+        term[i], term[j] = 1.0, coefficient * rng.choice([-1.0, 1.0])
+    return terms
 
 
 def round_number(value: float) -> float:
     """Return the nearest of the numbers 0.1, 0.2, 0.5, 1, 2, 5, 10 and so on."""
-    size = 10.0 ** math.floor(math.log10(value))
-    return float(size * STEPS[np.abs(np.log(STEPS * size / value)).argmin()])
+    power = 10.0 ** math.floor(math.log10(value))
+    return float(power * ROUND_FACTORS[np.abs(np.log(ROUND_FACTORS * power / value)).argmin()])

@@ -48,9 +48,9 @@ def rules_of(draft: Draft) -> ListArrays:
     )
     for r in range(n_rules):
         t = 0
-        for ends, upper in ((draft.lows[r], False), (draft.highs[r], True)):
-            for c in np.flatnonzero(np.isfinite(ends)):
-                rules.column[r, t], rules.upper[r, t], rules.threshold[r, t] = c, upper, ends[c]
+        for limits, upper in ((draft.lows[r], False), (draft.highs[r], True)):
+            for c in np.flatnonzero(np.isfinite(limits)):
+                rules.column[r, t], rules.upper[r, t], rules.threshold[r, t] = c, upper, limits[c]
                 t += 1
     return rules
 
@@ -60,11 +60,11 @@ def draft_of(rules: ListArrays, terms: Floats) -> Draft:
     lows = np.full((len(rules.actions), terms.shape[1] + len(terms)), -np.inf)
     highs = -lows
     for r, t in np.argwhere(rules.column >= 0):
-        c, end = rules.column[r, t], rules.threshold[r, t]
+        c, threshold = rules.column[r, t], rules.threshold[r, t]
         if rules.upper[r, t]:
-            highs[r, c] = min(highs[r, c], end)
+            highs[r, c] = min(highs[r, c], threshold)
         else:
-            lows[r, c] = max(lows[r, c], end)
+            lows[r, c] = max(lows[r, c], threshold)
     return Draft(lows, highs, rules.actions.copy(), terms)
 
 
@@ -72,7 +72,7 @@ def draft_of(rules: ListArrays, terms: Floats) -> Draft:
 def total_cost(
     data: FitPoints,
     rules: ListArrays,
-    first: int,
+    first_changed: int,
     old_deciders: Ints,
     new_deciders: Ints,
     bound: float,
@@ -82,21 +82,21 @@ def total_cost(
     Args:
         data: the points.
         rules: the list.
-        first: the first rule that is not as it was.
+        first_changed: the first rule that is not as it was.
         old_deciders: `(n,)`: the rule that decided at each point before.
         new_deciders: `(n,)`: gets the rule that decides now.
         bound: where to stop.
     """
     values, costs = data.values, data.costs
     column, upper, threshold, actions = rules
-    total, last, max_tests = 0.0, len(actions) - 1, column.shape[1]
+    total, last_rule, max_tests = 0.0, len(actions) - 1, column.shape[1]
     for i in range(len(new_deciders)):
         r = old_deciders[i]
-        if r >= first:
-            r, holds = first - 1, False
+        if r >= first_changed:
+            r, holds = first_changed - 1, False
             while not holds:
                 r, holds = r + 1, True
-                for t in range(max_tests if r < last else 0):
+                for t in range(max_tests if r < last_rule else 0):
                     c = column[r, t]
                     if c < 0:
                         break
@@ -124,7 +124,7 @@ def count_tests(rules: ListArrays) -> int:
 @kernel
 def fit_rules(
     key: np.uint64,
-    candidates: int,
+    n_changes: int,
     hot: float,
     cold: float,
     price: float,
@@ -137,7 +137,7 @@ def fit_rules(
 
     Args:
         key: the stream that changes are drawn from.
-        candidates: how many changes to try.
+        n_changes: how many changes to try.
         hot: the first temperature; 0 keeps only changes that cost no more.
         cold: the last temperature.
         price: what a test must save.
@@ -147,44 +147,50 @@ def fit_rules(
         numbers_only: whether thresholds and coefficients alone are changed.
     """
     n_points = data.values.shape[1]
-    deciders, new_deciders = np.zeros(n_points, np.int64), np.zeros(n_points, np.int64)
-    old = ListArrays(rules.column.copy(), rules.upper.copy(), rules.threshold.copy(), rules.actions.copy())
-    best = ListArrays(rules.column.copy(), rules.upper.copy(), rules.threshold.copy(), rules.actions.copy())
-    weights, best_weights = terms.copy(), terms.copy()
-    current_cost: float = total_cost(data, rules, 0, deciders, deciders, math.inf)
+    old_deciders, new_deciders = np.zeros(n_points, np.int64), np.zeros(n_points, np.int64)
+    old_rules = ListArrays(
+        rules.column.copy(), rules.upper.copy(), rules.threshold.copy(), rules.actions.copy()
+    )
+    best_rules = ListArrays(
+        rules.column.copy(), rules.upper.copy(), rules.threshold.copy(), rules.actions.copy()
+    )
+    old_terms, best_terms = terms.copy(), terms.copy()
+    current_cost: float = total_cost(data, rules, 0, old_deciders, old_deciders, math.inf)
     current_cost += n_points * price * count_tests(rules)
     least_cost: float = current_cost
     if len(rules.actions) < 2:
         return float(least_cost / n_points)
-    for k in range(candidates):
+    for k in range(n_changes):
         change_key = fold(key, k)
-        temperature = hot * (cold / hot) ** (k / candidates) if hot > 0.0 else 0.0
+        temperature = hot * (cold / hot) ** (k / n_changes) if hot > 0.0 else 0.0
         bound = current_cost - n_points * temperature * math.log(1.0 - uniform(change_key, 0))
-        first_changed, term = change(fold(change_key, 1), data, deciders, old, rules, terms, numbers_only)
+        first_changed, term = change(
+            fold(change_key, 1), data, old_deciders, old_rules, rules, terms, numbers_only
+        )
         test_cost = n_points * price * count_tests(rules)
         new_cost, bound = math.inf, bound - test_cost + ROUNDING * bound
         if first_changed >= 0:
-            new_cost = total_cost(data, rules, first_changed, deciders, new_deciders, bound)
+            new_cost = total_cost(data, rules, first_changed, old_deciders, new_deciders, bound)
         if new_cost <= bound:
             current_cost = new_cost + test_cost
             for i in range(n_points):
-                deciders[i] = new_deciders[i]
-            copy_rules(rules, old)
+                old_deciders[i] = new_deciders[i]
+            copy_rules(rules, old_rules)
             if term >= 0:
-                copy_term(terms, term, weights)
+                copy_term(terms, term, old_terms)
             if current_cost < least_cost:
                 least_cost = current_cost
-                copy_rules(rules, best)
+                copy_rules(rules, best_rules)
                 for t in range(len(terms)):
-                    copy_term(weights, t, best_weights)
+                    copy_term(old_terms, t, best_terms)
         else:
-            copy_rules(old, rules)
+            copy_rules(old_rules, rules)
             if term >= 0:
-                copy_term(weights, term, terms)
+                copy_term(old_terms, term, terms)
                 fill_term(terms, term, data.values)
-    copy_rules(best, rules)
+    copy_rules(best_rules, rules)
     for t in range(len(terms)):
-        copy_term(best_weights, t, terms)
+        copy_term(best_terms, t, terms)
     return float(least_cost / n_points)
 
 
@@ -199,10 +205,10 @@ def fit_points(terms: Floats, points: Floats, costs: Floats, given_terms: Floats
 def fitted(
     key: np.uint64,
     draft: Draft,
-    pool: Floats,
+    extra_terms: Floats,
     points: Floats,
     costs: Floats,
-    candidates: int,
+    n_changes: int,
     given_terms: Floats | None = None,
 ) -> Draft:
     """Return a list with at most as many rules that costs little at points.
@@ -210,20 +216,20 @@ def fitted(
     Args:
         key: the stream that changes are drawn from.
         draft: the list to begin with.
-        pool: `(terms, features)`: more terms that it may use.
+        extra_terms: `(terms, features)`: more terms that it may use.
         points: `(n, features)`.
         costs: `(n, actions)`: the cost of each action there.
-        candidates: how many changes to try.
-        given_terms: `(given, features)`: terms whose coefficients stay.
+        n_changes: how many changes to try.
+        given_terms: `(terms, features)`: terms whose coefficients stay.
     """
     draft, worst_cost = tidy(draft), float(costs.max(axis=1).mean())
-    rules, terms = rules_of(draft), np.vstack([draft.terms, pool])
+    rules, terms = rules_of(draft), np.vstack([draft.terms, extra_terms])
     data = fit_points(terms, points, costs, given_terms)
     hot, cold, price = HOT * worst_cost, COLD * worst_cost, PRICE * worst_cost
-    fit_rules(key, candidates, hot, cold, price, data, rules, terms, False)
+    fit_rules(key, n_changes, hot, cold, price, data, rules, terms, False)
     draft = draft_of(rules, terms)
-    deciding = np.unique(np.append(deciders(draft, points), len(rules.actions) - 1))
-    lows, highs, actions = draft.lows[deciding], draft.highs[deciding], draft.actions[deciding]
+    used_rules = np.unique(np.append(deciders(draft, points), len(rules.actions) - 1))
+    lows, highs, actions = draft.lows[used_rules], draft.highs[used_rules], draft.actions[used_rules]
     return tidy(draft._replace(lows=lows, highs=highs, actions=actions))
 
 
@@ -232,14 +238,14 @@ def polished(
     draft: Draft,
     points: Floats,
     costs: Floats,
-    candidates: int,
+    n_changes: int,
     given_terms: Floats | None = None,
 ) -> Draft:
     """Return a list with other numbers that costs no more at points; see `fitted` for the arguments."""
     draft = tidy(draft)
     rules, terms = rules_of(draft), draft.terms.copy()
     data = fit_points(terms, points, costs, given_terms)
-    fit_rules(key, candidates, 0.0, 0.0, 0.0, data, rules, terms, True)
+    fit_rules(key, n_changes, 0.0, 0.0, 0.0, data, rules, terms, True)
     return draft_of(rules, terms)
 
 

@@ -87,7 +87,7 @@ class Knowledge(NamedTuple):
         return Scale(scale[:features], scale[features : 2 * features], float(self.scale[-1]))
 
     @property
-    def visited(self) -> Floats:
+    def visited_points(self) -> Floats:
         """The points that were visited, `(M, features)`."""
         return self.states.astype(np.float64)
 
@@ -112,14 +112,14 @@ class Knowledge(NamedTuple):
         return is_short(self.budget)
 
     @property
-    def length(self) -> float:
+    def episode_length(self) -> float:
         """The mean length of an episode."""
         return float(self.clock[1])
 
     @property
-    def plenty(self) -> int:
+    def episode_factor(self) -> int:
         """How many times as many episodes as usual are played: more than once if they are short."""
-        return int(np.clip(PLENTY * self.budget / self.length, 1, MOST_PLENTY))
+        return int(np.clip(PLENTY * self.budget / self.episode_length, 1, MOST_PLENTY))
 
     @property
     def network_return(self) -> float:
@@ -145,13 +145,13 @@ class Knowledge(NamedTuple):
         return self.gain == 0 and -np.inf < self.network_return <= self.best_score
 
     @property
-    def tells_apart(self) -> bool:
+    def returns_differ(self) -> bool:
         """Whether lists get different returns, or one list in different episodes."""
         scores, deviations, _ = self.fitness[np.isfinite(self.scores)].T
         return bool(np.ptp(scores) > 0 or deviations.max() > 0)
 
     @property
-    def informs(self) -> bool:
+    def has_informative_steps(self) -> bool:
         """Whether the steps taken tell actions apart: rewards differ, or an episode terminated."""
         rewards = self.rewards[self.moves >= 0]
         return bool((self.moves == TERMINAL).any() or (len(rewards) and np.ptp(rewards) > 0))
@@ -162,17 +162,17 @@ class Knowledge(NamedTuple):
         return float(np.nanmax(self.scores))
 
     @property
-    def near(self) -> float:
+    def near_best_score(self) -> float:
         """What a list must get to be nearly as good as the best."""
         return self.best_score - NEAR * self.gain
 
     @property
-    def best(self) -> Draft:
+    def best_draft(self) -> Draft:
         """The list with the highest mean return; the first one before any has played."""
         return self.drafts[int(np.nanargmax(self.scores)) if np.isfinite(self.scores).any() else 0]
 
     @property
-    def front(self) -> list[int]:
+    def front_indices(self) -> list[int]:
         """The lists that no shorter one equals, by number, from short to good."""
         sizes = [draft.size for draft in self.drafts]
         played = [i for i in range(len(sizes)) if np.isfinite(self.scores[i])]
@@ -191,7 +191,7 @@ class Knowledge(NamedTuple):
         drafts, played = self.drafts, np.flatnonzero(np.isfinite(self.scores))
         return self.with_drafts([drafts[i] for i in played], self.fitness[played])
 
-    def put_first(self, draft: Draft) -> Knowledge:
+    def with_first(self, draft: Draft) -> Knowledge:
         """Return the same with a list at the first place; a first one that never played makes room for it."""
         drafts, key = self.drafts, draft.key()
         same = [i for i, listed in enumerate(drafts) if listed.key() == key]
@@ -200,8 +200,8 @@ class Knowledge(NamedTuple):
         return self.with_drafts([draft, *(drafts[i] for i in others)], [fitness, *self.fitness[others]])
 
     def with_clock(self, **changes: float) -> Knowledge:
-        """Return the same with another `budget`, `length`, `network_return` or `by_counts`."""
-        names = ("budget", "length", "network_return", "by_counts")
+        """Return the same with another `budget`, `episode_length`, `network_return` or `by_counts`."""
+        names = ("budget", "episode_length", "network_return", "by_counts")
         return self._replace(clock=np.array([changes.get(name, getattr(self, name)) for name in names]))
 
     def without_memory(self) -> Knowledge:
@@ -213,7 +213,7 @@ class Knowledge(NamedTuple):
         mean_length = float(np.mean([len(episode.actions) for episode in episodes]))
         known = self._replace(**remembered(self.memory, episodes)._asdict())
         weight = LATEST_IN_SHORT if self.is_short else LATEST
-        return known.with_clock(length=(1 - weight) * self.length + weight * mean_length)
+        return known.with_clock(episode_length=(1 - weight) * self.episode_length + weight * mean_length)
 
 
 def is_short(budget: float) -> bool:
@@ -248,7 +248,7 @@ def within_limits(memory: Memory) -> Memory:
     return Memory._make(column[first:] for column in memory)
 
 
-def saved(known: Knowledge) -> dict[str, NDArray[Any]]:
+def file_arrays(known: Knowledge) -> dict[str, NDArray[Any]]:
     """Return the arrays for a file."""
     arrays: dict[str, NDArray[Any]] = dict(known._asdict())
     for name in NOT_FINITE:
@@ -285,8 +285,8 @@ def read(model: Model, task: EnvTask) -> Knowledge:
     }
     check_arrays(replace(model, population=arrays), expected)
     known = Knowledge(**arrays)
-    refuse(model, _wrong(known, task))
-    infinite: dict[str, Any] = {name: _infinite(getattr(known, name)) for name in NOT_FINITE}
+    refuse(model, _problem(known, task))
+    infinite: dict[str, Any] = {name: _with_infinities(getattr(known, name)) for name in NOT_FINITE}
     infinite["fitness"] = np.where(np.isinf(infinite["fitness"]), np.nan, infinite["fitness"])
     known = known._replace(**infinite)
     try:
@@ -298,12 +298,12 @@ def read(model: Model, task: EnvTask) -> Knowledge:
     return known
 
 
-def _infinite(array: Floats) -> Floats:
+def _with_infinities(array: Floats) -> Floats:
     """Return an array in which HUGE numbers are infinite."""
     return np.where(np.abs(array) >= HUGE, np.copysign(np.inf, array), array)
 
 
-def _wrong(known: Knowledge, task: EnvTask) -> str | None:
+def _problem(known: Knowledge, task: EnvTask) -> str | None:
     """Return what is wrong with the numbers of a file, if anything."""
     moves, lengths, actions = known.moves, known.lengths, task.n_actions
     if len(moves) and (moves.min() < CUT or moves.max() >= actions or moves[-1] >= 0 or moves[0] < 0):

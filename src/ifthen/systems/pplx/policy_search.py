@@ -81,20 +81,22 @@ def shorten(bench: Bench, known: Knowledge, first: bool) -> Knowledge:
     current, shortened_drafts = known.drafts[0], list[Draft]()
     if first or len(current.actions) <= SHORTEST:
         current = one_of_the_best(bench, known)
-    while bench.left > RESERVED * bench.quota and len(current.actions) > SHORTEST:
+    while bench.steps_left > RESERVED * bench.quota and len(current.actions) > SHORTEST:
         current, loss, points = shortened(bench, known, current)
-        known = bench.seen(known, bench.some(points, FROM_A_LIST))
+        known = bench.with_states(known, bench.sample(points, FROM_A_LIST))
         shortened_drafts.append(current)
         if loss > LOST * known.gain:
             current = one_of_the_best(bench, known)
             break
-    return bench.tried(known, shortened_drafts).put_first(current)
+    return bench.with_candidates(known, shortened_drafts).with_first(current)
 
 
 def one_of_the_best(bench: Bench, known: Knowledge) -> Draft:
     """Return the best list, or now and then one that is nearly as good."""
-    good = [i for i in np.argsort(-known.scores, kind="stable") if known.scores[i] >= known.near]
-    return known.drafts[int(good[bench.draws.integers(min(len(good), BEST))])]
+    good_indices = [
+        i for i in np.argsort(-known.scores, kind="stable") if known.scores[i] >= known.near_best_score
+    ]
+    return known.drafts[int(good_indices[bench.rng.integers(min(len(good_indices), BEST))])]
 
 
 def shortened(bench: Bench, known: Knowledge, draft: Draft) -> tuple[Draft, float, Floats]:
@@ -103,39 +105,41 @@ def shortened(bench: Bench, known: Knowledge, draft: Draft) -> tuple[Draft, floa
     Values tell what may be dropped where the list itself goes, and put numbers right; playing decides. Of
     lists that lose nothing to speak of, the shortest is returned.
     """
-    n_episodes = bench.affordable(TAKES * known.budget, known.length, 3, bench.plenty * EPISODES)
+    n_episodes = bench.affordable_episodes(
+        TAKES * known.budget, known.episode_length, 3, bench.episode_factor * EPISODES
+    )
     seeds, n_screened = bench.seeds(n_episodes), max(2, n_episodes // SCREENED)
-    episodes = bench.watch(draft, seeds)
+    episodes = bench.record(draft, seeds)
     visited = bench.clipped(np.vstack([episode.points for episode in episodes]))
-    shorter = candidates(bench, known, draft, bench.some(visited, POLISHED_ON))
-    returns = bench.play(shorter, seeds[:n_screened])
+    shorter_drafts = candidates(bench, known, draft, bench.sample(visited, POLISHED_ON))
+    returns = bench.play(shorter_drafts, seeds[:n_screened])
     finalist_rows = np.argsort(-returns.mean(axis=1), kind="stable")[:FINALISTS]
-    finalists = [shorter[i] for i in finalist_rows]
+    finalists = [shorter_drafts[i] for i in finalist_rows]
     means = np.hstack([returns[finalist_rows], bench.play(finalists, seeds[n_screened:])]).mean(axis=1)
     losses = bench.mean_return(episodes) - means
     harmless = [i for i in range(len(finalists)) if losses[i] <= FREE * known.gain]
-    best = min(harmless, key=lambda i: finalists[i].size) if harmless else int(losses.argmin())
-    return finalists[best], float(losses[best]), visited
+    best_index = min(harmless, key=lambda i: finalists[i].size) if harmless else int(losses.argmin())
+    return finalists[best_index], float(losses[best_index]), visited
 
 
 def candidates(bench: Bench, known: Knowledge, draft: Draft, points: Floats) -> list[Draft]:
     """Return the shorter lists with the least cost at points: with one part less, and with several."""
-    costs, steps_before, shorter, chain = bench.costs(known, points), bench.steps, draft, list[Draft]()
-    singles: list[Draft] = []
+    costs, steps_before, shorter, chain = bench.costs(known, points), bench.n_steps, draft, list[Draft]()
+    single_drops: list[Draft] = []
     while len(chain) < CHAIN and len(shorter.actions) > SHORTEST:
-        fitted = []
-        for i, fewer in enumerate(drops(shorter)):
+        polished_drafts = []
+        for i, reduced in enumerate(shorter_by_one(shorter)):
             key = bench.key("shorten", steps_before, len(chain), i)
-            fitted.append(tidy(polished(key, fewer, points, costs, POLISHES, bench.given_terms)))
-        ordered = sorted(fitted, key=lambda candidate: regret(candidate, points, costs))
-        singles = singles or ordered[1 : 1 + SINGLE]
-        shorter = ordered[0]
+            polished_drafts.append(tidy(polished(key, reduced, points, costs, POLISHES, bench.given_terms)))
+        ordered_drafts = sorted(polished_drafts, key=lambda candidate: regret(candidate, points, costs))
+        single_drops = single_drops or ordered_drafts[1 : 1 + SINGLE]
+        shorter = ordered_drafts[0]
         chain.append(shorter)
-    readable = [bench.readable(candidate, known) for candidate in [*chain, *singles]]
+    readable = [bench.readable(candidate, known) for candidate in [*chain, *single_drops]]
     return list({candidate.key(): candidate for candidate in readable}.values())
 
 
-def drops(draft: Draft) -> list[Draft]:
+def shorter_by_one(draft: Draft) -> list[Draft]:
     """Return the lists with one rule or one test less."""
     shorter = [without_rule(draft, r) for r in range(len(draft.actions) - 1)]
     shorter += [without_test(draft, r, c, upper=False) for r, c in np.argwhere(np.isfinite(draft.lows))]
@@ -151,30 +155,30 @@ def tune(bench: Bench, known: Knowledge, turn: int) -> Knowledge:
         turn: the number of this turn, from 0.
     """
     lowest_score = known.best_score - WIDE * known.gain
-    good = [i for i in known.front if known.scores[i] >= lowest_score]
-    return bench.tried(
-        known, [tuned(bench, known, known.drafts[(good[0], good[-1], good[len(good) // 2])[turn % 3]])]
-    )
+    good_indices = [i for i in known.front_indices if known.scores[i] >= lowest_score]
+    shortest, best, middle = good_indices[0], good_indices[-1], good_indices[len(good_indices) // 2]
+    draft = known.drafts[(shortest, best, middle)[turn % 3]]
+    return bench.with_candidates(known, [tuned(bench, known, draft)])
 
 
 def tuned(bench: Bench, known: Knowledge, draft: Draft) -> Draft:
     """Return a list with better thresholds and coefficients, as far as the steps go."""
-    numbers = numbers_of(draft, bench.spreads(known), bench.given_terms)
+    numbers = numbers_of(draft, bench.feature_spreads(known), bench.given_terms)
     x = read_numbers(draft, numbers)
     if not len(x):
         return draft
     state, n_candidates = new_cma(x, SIGMA / math.sqrt(len(x))), 4 + int(3 * math.log(len(x)))
-    episodes = bench.plenty * TUNED_ON
-    generations = int(bench.left / (n_candidates * episodes * known.length))
-    if generations < FEWEST_GENERATIONS:
+    n_episodes = bench.episode_factor * TUNED_ON
+    n_generations = int(bench.steps_left / (n_candidates * n_episodes * known.episode_length))
+    if n_generations < FEWEST_GENERATIONS:
         return draft
     late_means = []
-    for generation in range(generations):
-        vectors = drawn(state, bench.draws.standard_normal((n_candidates, len(x))))
+    for generation in range(n_generations):
+        vectors = drawn(state, bench.rng.standard_normal((n_candidates, len(x))))
         drafts = [bench.readable(with_numbers(draft, numbers, vector), known) for vector in vectors]
-        returns = bench.play(drafts, bench.seeds(episodes))
+        returns = bench.play(drafts, bench.seeds(n_episodes))
         state = updated(state, vectors, returns.mean(axis=1))
-        if 2 * generation >= generations:
+        if 2 * generation >= n_generations:
             late_means.append(state.mean)
     return bench.readable(with_numbers(draft, numbers, np.mean(late_means, axis=0)), known)
 
@@ -184,13 +188,15 @@ def choose(bench: Bench, known: Knowledge) -> Knowledge:
 
     The best of many scores flatters its list. More episodes put that right where it matters.
     """
-    drafts, stage = known.drafts, bench.quota / STAGES
-    n_candidates = bench.affordable(stage / LEAST_EPISODES, known.length, *CANDIDATES)
-    good = [i for i in range(len(drafts)) if known.scores[i] >= known.near]
-    playing = sorted(good, key=lambda i: (-known.scores[i], drafts[i].size))[:n_candidates]
+    drafts, stage_steps = known.drafts, bench.quota / STAGES
+    n_candidates = bench.affordable_episodes(stage_steps / LEAST_EPISODES, known.episode_length, *CANDIDATES)
+    good_indices = [i for i in range(len(drafts)) if known.scores[i] >= known.near_best_score]
+    playing = sorted(good_indices, key=lambda i: (-known.scores[i], drafts[i].size))[:n_candidates]
     fitness = known.fitness.copy()
     for _ in range(STAGES):
-        n_episodes = bench.affordable(stage / len(playing), known.length, 1, bench.plenty * MOST_EPISODES)
+        n_episodes = bench.affordable_episodes(
+            stage_steps / len(playing), known.episode_length, 1, bench.episode_factor * MOST_EPISODES
+        )
         returns = bench.play([drafts[i] for i in playing], bench.seeds(n_episodes))
         fitness[playing] = pooled(fitness[playing], fitness_of(returns))
         playing = sorted(playing, key=lambda i: -fitness[i, 0])[: max(1, len(playing) // 2)]
@@ -210,52 +216,56 @@ def choose_by_values(bench: Bench, known: Knowledge, new_drafts: list[Draft]) ->
         known: what is known.
         new_drafts: more lists to choose from.
     """
-    best, points = int(np.nanargmax(known.scores)), known.visited
+    best_index, points = int(np.nanargmax(known.scores)), known.visited_points
     known = with_unplayed(known, new_drafts)
-    costs, drafts, chosen, least_cost = bench.costs(known, points), known.drafts, list[int](), math.inf
+    costs, drafts = bench.costs(known, points), known.drafts
+    chosen_indices, least_cost = list[int](), math.inf
     for i in sorted(range(len(drafts)), key=lambda i: drafts[i].size):
         cost = regret(drafts[i], points, costs)
         if cost < (1 - WORTH) * least_cost:
-            chosen, least_cost = [*chosen, i], cost
-    singles = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1]
-    steady = {best, max(singles, key=lambda i: known.scores[i])}
-    max_longest = bench.affordable(bench.quota / LEAST_EPISODES, known.length, 1, MOST_CHOSEN)
-    shorter = pared(bench, known, drafts[chosen[-1]], PARED * float(costs.mean(axis=0).min()))
+            chosen_indices, least_cost = [*chosen_indices, i], cost
+    single_indices = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1]
+    baselines = {best_index, max(single_indices, key=lambda i: known.scores[i])}
+    n_longest = bench.affordable_episodes(bench.quota / LEAST_EPISODES, known.episode_length, 1, MOST_CHOSEN)
+    shorter = pared(bench, known, drafts[chosen_indices[-1]], PARED * float(costs.mean(axis=0).min()))
     known = with_unplayed(known, [shorter])
     drafts = known.drafts
     pared_index = next(i for i in range(len(drafts)) if drafts[i].key() == shorter.key())
-    playing = list(dict.fromkeys([pared_index, chosen[-1], best, *steady, *reversed(chosen[-max_longest:])]))
+    longest = reversed(chosen_indices[-n_longest:])
+    playing = list(dict.fromkeys([pared_index, chosen_indices[-1], best_index, *baselines, *longest]))
     playing_drafts, fitness = [drafts[i] for i in playing], known.fitness.copy()
-    fitness[playing] = bench.scored_alike(playing_drafts, fitness[playing], known.length, needed=NEEDED)
-    kept = sorted(i for i in {*playing, *singles} if np.isfinite(fitness[i, 0]))
-    return known.with_drafts([drafts[i] for i in kept], fitness[kept])
+    fitness[playing] = bench.fitness_on_same_seeds(
+        playing_drafts, fitness[playing], known.episode_length, n_needed=NEEDED
+    )
+    kept_indices = sorted(i for i in {*playing, *single_indices} if np.isfinite(fitness[i, 0]))
+    return known.with_drafts([drafts[i] for i in kept_indices], fitness[kept_indices])
 
 
 def with_unplayed(known: Knowledge, new_drafts: list[Draft]) -> Knowledge:
     """Return what is known with more lists behind the others, those that are not among them yet."""
     keys = {draft.key() for draft in known.drafts}
-    unknown = list({draft.key(): draft for draft in new_drafts if draft.key() not in keys}.values())
-    return known.with_drafts([*known.drafts, *unknown], [*known.fitness, *unplayed(unknown)])
+    unlisted = list({draft.key(): draft for draft in new_drafts if draft.key() not in keys}.values())
+    return known.with_drafts([*known.drafts, *unlisted], [*known.fitness, *unplayed(unlisted)])
 
 
-def pared(bench: Bench, known: Knowledge, draft: Draft, max_rise: float) -> Draft:
+def pared(bench: Bench, known: Knowledge, draft: Draft, max_cost_rise: float) -> Draft:
     """Return a list without the rules and tests that matter least by the values.
 
     Args:
         bench: random numbers, and what actions cost.
         known: what is known.
         draft: the list.
-        max_rise: by how much its mean cost where lists go may rise.
+        max_cost_rise: by how much its mean cost where lists go may rise.
     """
-    points = bench.some(known.visited, POLISHED_ON)
+    points = bench.sample(known.visited_points, POLISHED_ON)
     costs, n_pared = bench.costs(known, points), 0
-    max_cost = regret(draft, points, costs) + max_rise
+    max_cost = regret(draft, points, costs) + max_cost_rise
     while len(draft.actions) > SHORTEST:
-        tidied = [tidy(shorter) for shorter in drops(draft)]
-        fewer = min(tidied, key=lambda shorter: regret(shorter, points, costs))
+        candidate_drafts = [tidy(shorter) for shorter in shorter_by_one(draft)]
+        reduced = min(candidate_drafts, key=lambda shorter: regret(shorter, points, costs))
         key = bench.key("pare", n_pared, len(draft.actions), draft.tests)
-        fewer = bench.readable(polished(key, fewer, points, costs, POLISHES, bench.given_terms), known)
-        if regret(fewer, points, costs) > max_cost:
+        reduced = bench.readable(polished(key, reduced, points, costs, POLISHES, bench.given_terms), known)
+        if regret(reduced, points, costs) > max_cost:
             return draft
-        draft, n_pared = fewer, n_pared + 1
+        draft, n_pared = reduced, n_pared + 1
     return draft

@@ -35,7 +35,7 @@ from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx import knowledge
 from ifthen.systems.pplx.bench import LEARNT_ON, Bench, fitness_of, unplayed
 from ifthen.systems.pplx.count_learning import counted_epoch, model_for_epoch, model_of
-from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, distil, grown
+from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, distil, drafts_from_trees
 from ifthen.systems.pplx.env_plan import (
     CHEAP_PLAN,
     CHOOSING,
@@ -190,19 +190,20 @@ class OnEnvironment(Learner):
             return Goal("steps", int(known.budget))
         return goal
 
-    def bench(self, epoch: int, quota: float, plenty: int = 1) -> Bench:
+    def bench(self, epoch: int, quota: float, episode_factor: int = 1) -> Bench:
         """Return what an epoch works with."""
         given_terms = coefficients((*self.task.features, *self.given_terms))
         teacher, imitates = self.system.teacher, self.parameters.imitate
-        return Bench(self.simulator, self.system.seed, epoch, quota, plenty, given_terms, teacher, imitates)
+        simulator, seed = self.simulator, self.system.seed
+        return Bench(simulator, seed, epoch, quota, episode_factor, given_terms, teacher, imitates)
 
     def begin(self, goal: Goal) -> tuple[Knowledge, Record]:
         """Play a few episodes with random actions."""
         bench, n_features, n_actions = self.bench(0, 0.0), len(self.task.features), self.task.n_actions
         episodes = list[Trajectory]()
-        while len(episodes) < PROBES or (bench.steps < PROBE_STEPS and bench.episodes < MOST_PROBES):
-            episodes += bench.explore(None, 1.0, bench.seeds(PROBES), bench.key("probe", bench.episodes))
-        plan = self.planned(bench, bench.steps / bench.episodes, goal)
+        while len(episodes) < PROBES or (bench.n_steps < PROBE_STEPS and bench.n_episodes < MOST_PROBES):
+            episodes += bench.explore(None, 1.0, bench.seeds(PROBES), bench.key("probe", bench.n_episodes))
+        plan = self.planned(bench, bench.n_steps / bench.n_episodes, goal)
         points = np.zeros((0, n_features), np.float32)
         memory = remembered(Memory(points, np.zeros(0, np.int16), np.zeros(0, np.float32)), episodes)
         nets = self.first_networks(bench, self.networks(plan))
@@ -218,7 +219,7 @@ class OnEnvironment(Learner):
             clock=np.array([plan, np.mean([len(e.actions) for e in episodes]), -np.inf, 0.0]),
         )
         bench.keeps_episodes = self.keeps_episodes(known)
-        known = self.with_kept_episodes(bench, bench.scored(known))
+        known = self.with_kept_episodes(bench, bench.with_scores(known))
         return known, self.row(known, None, bench, None)
 
     def keeps_episodes(self, known: Knowledge) -> bool:
@@ -251,19 +252,19 @@ class OnEnvironment(Learner):
         nets[1] = nets[-1] = nets[0]
         return nets
 
-    def planned(self, bench: Bench, length: float, goal: Goal) -> int:
+    def planned(self, bench: Bench, episode_length: float, goal: Goal) -> int:
         """Return the plan's steps: those given, CHEAP_PLAN, or as many as the environment's speed allows.
 
         Args:
             bench: plays.
-            length: steps of an episode.
+            episode_length: steps of an episode.
             goal: when learning stops; its steps are the plan's where the parameters say none.
         """
         if self.parameters.steps is not None:
             return self.parameters.steps
         if goal.unit == "steps" and goal.target >= LEAST_STEPS:
             return goal.target
-        return CHEAP_PLAN if self.is_cheap else suited_plan(measured_speed(bench), length)
+        return CHEAP_PLAN if self.is_cheap else suited_plan(measured_speed(bench), episode_length)
 
     def is_planned(self, population: Knowledge, goal: Goal) -> bool:
         """Return whether the plan is made for a goal in steps: it has just as many."""
@@ -279,14 +280,15 @@ class OnEnvironment(Learner):
         rounds = self.plan.rounds(known.budget)
         turn = phase_epoch % len(rounds) if phase == SEARCH else 0
         activity = rounds[turn] if phase == SEARCH else DISTILLING
-        bench = self.bench(epoch, self.plan.allowed(epoch, known.budget, int(before["steps"])), known.plenty)
+        quota = self.plan.allowed(epoch, known.budget, int(before["steps"]))
+        bench = self.bench(epoch, quota, known.episode_factor)
         if phase == SEARCH and DISTILLING not in rounds[turn:] and not known.by_counts:
             known = known.without_memory()
         bench.keeps_episodes = self.keeps_episodes(known)
         if bench.quota == 0 and not known.by_counts:
             return known, self.row(known, before, bench, None)
-        if epoch == 1 and known.plenty > 1:  # short episodes: the first lists have played too few of them
-            known = bench.scored(known._replace(fitness=np.full_like(known.fitness, np.nan)))
+        if epoch == 1 and known.episode_factor > 1:  # short episodes: lists have played too few of them
+            known = bench.with_scores(known._replace(fitness=np.full_like(known.fitness, np.nan)))
         known, model = model_for_epoch(bench, known, phase, phase_epoch)
         if model is not None:
             bench.quota = max(bench.quota, known.budget - before["steps"] if activity == CHOOSING else 0.0)
@@ -295,7 +297,7 @@ class OnEnvironment(Learner):
             known = choose(bench, known)
         elif phase == SCRATCH:
             known = evolve(bench, known, last=phase_epoch == EPOCHS[SCRATCH] - 1)
-            known = bench.tried(known, self.start_drafts)
+            known = bench.with_candidates(known, self.start_drafts)
         elif phase == VALUES:
             known, error = learn_values(bench, known, phase_epoch, EPOCHS[VALUES])
         elif phase == DISTIL and phase_epoch == 0 and self.system.teacher is None and known.learnt_nothing:
@@ -316,7 +318,7 @@ class OnEnvironment(Learner):
         """Score the lists that may be handed out: the good ones, or in a short plan those of the values."""
         if not known.is_short or bench.teacher is not None:
             return choose(bench, known)
-        new_drafts = grown(bench, known, self.parameters.terms, SHORT_SIZES + SIZES)
+        new_drafts = drafts_from_trees(bench, known, self.parameters.terms, SHORT_SIZES + SIZES)
         return choose_by_values(bench, known, new_drafts)
 
     def instead_of_distilling(self, bench: Bench, known: Knowledge) -> Knowledge:
@@ -325,7 +327,7 @@ class OnEnvironment(Learner):
         This happens where rewards mislead: every way to the goal costs something that doing nothing saves.
         """
         bench.quota *= EPOCHS[DISTIL]
-        return bench.tried(evolve(bench, known, last=True), self.start_drafts)
+        return bench.with_candidates(evolve(bench, known, last=True), self.start_drafts)
 
     def row(self, known: Knowledge, before: Record | None, bench: Bench, error: float | None) -> Record:
         """Return the history's row of an epoch."""
@@ -344,17 +346,18 @@ class OnEnvironment(Learner):
             "network_return": known.network_return if np.isfinite(known.network_return) else None,
             "value_error": error,
             "plan_steps": int(known.budget),
-            "episodes": int(so_far["episodes"]) + bench.episodes,
-            "steps": int(so_far["steps"]) + bench.steps,
+            "episodes": int(so_far["episodes"]) + bench.n_episodes,
+            "steps": int(so_far["steps"]) + bench.n_steps,
         }
 
     def measures(self, chosen: Point, known: Knowledge, bench: Bench) -> dict[str, float]:
         """Return the performance on training and on validation seeds. Its steps do not count as learning."""
         task, ruleset = self.task, chosen.ruleset
-        k = bench.affordable(MEASURING_TAKES * known.budget, known.length, 3, bench.plenty * MEASURED_ON)
-        key = repr((ruleset.bounds.tolist(), ruleset.actions.tolist(), ruleset.features, k)).encode()
+        steps, max_seeds = MEASURING_TAKES * known.budget, bench.episode_factor * MEASURED_ON
+        n_seeds = bench.affordable_episodes(steps, known.episode_length, 3, max_seeds)
+        key = repr((ruleset.bounds.tolist(), ruleset.actions.tolist(), ruleset.features, n_seeds)).encode()
         if self._measured[0] != key:
-            training, validation = task.z[:k], task.validation[:k]
+            training, validation = task.z[:n_seeds], task.validation[:n_seeds]
             result = self.simulator.play_ruleset(ruleset, np.concatenate([training, validation]))
             returns = np.split(result.returns[0], [len(training)])
             performance, held_out = (float(seed_returns.mean()) for seed_returns in returns)
@@ -394,7 +397,7 @@ class OnEnvironment(Learner):
 
         Otherwise reading the file would have to play them, and files do not hold environments.
         """
-        arrays = knowledge.saved(population)
+        arrays = knowledge.file_arrays(population)
         if self.system.require:
             points = self.system.kept_points(self.front(population), population)
             rows = [(point.score, point.deviation or 0.0, point.episodes or 1) for point in points]
@@ -423,13 +426,13 @@ class OnEnvironment(Learner):
 
 def measured_speed(bench: Bench) -> float:
     """Return the steps that one process takes in a second, with random actions; nothing is learnt."""
-    n_episodes, counts_before = PROBES, (bench.steps, bench.episodes)
+    n_episodes, counts_before = PROBES, (bench.n_steps, bench.n_episodes)
     while True:
-        steps_before, began = bench.steps, time.perf_counter()
+        steps_before, began = bench.n_steps, time.perf_counter()
         bench.explore(None, 1.0, bench.seeds(n_episodes), bench.key("timed", n_episodes), alone=True)
         seconds = time.perf_counter() - began
         if seconds >= TIMED or n_episodes >= LEARNT_ON:
-            speed = (bench.steps - steps_before) / seconds
-            bench.steps, bench.episodes = counts_before
+            speed = (bench.n_steps - steps_before) / seconds
+            bench.n_steps, bench.n_episodes = counts_before
             return speed
         n_episodes *= 4

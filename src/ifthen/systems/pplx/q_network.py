@@ -383,7 +383,13 @@ def train(
 
 @kernel
 def explore(
-    key: np.uint64, q: Floats32, epsilon: float, episodes: Ints, step_counts: Ints, held: Ints, out: Ints
+    key: np.uint64,
+    q: Floats32,
+    epsilon: float,
+    episodes: Ints,
+    step_counts: Ints,
+    held_actions: Ints,
+    out: Ints,
 ) -> None:
     """Write actions: the best by `q`, `(m, actions)`, or a random one that is held for 1, 1, 2 or 4 steps.
 
@@ -393,7 +399,7 @@ def explore(
         epsilon: how often a random action begins.
         episodes: the number of each lane's episode, `(m,)`.
         step_counts: `(k,)`: how many steps each episode has taken; counts on.
-        held: `(k, 2)`: the action that an episode holds, and for how many steps.
+        held_actions: `(k, 2)`: the action that an episode holds, and for how many steps.
         out: `(m,)`.
     """
     for lane in range(len(episodes)):
@@ -402,12 +408,12 @@ def explore(
             continue
         lane_key = fold(fold(key, episode), step_counts[episode])
         step_counts[episode] += 1
-        if held[episode, 1] == 0 and uniform(lane_key, 0) < epsilon:
-            held[episode, 0] = below(lane_key, 1, q.shape[1])
-            held[episode, 1] = 1 << max(0, below(lane_key, 2, 4) - 1)
-        if held[episode, 1] > 0:
-            held[episode, 1] -= 1
-            out[lane] = held[episode, 0]
+        if held_actions[episode, 1] == 0 and uniform(lane_key, 0) < epsilon:
+            held_actions[episode, 0] = below(lane_key, 1, q.shape[1])
+            held_actions[episode, 1] = 1 << max(0, below(lane_key, 2, 4) - 1)
+        if held_actions[episode, 1] > 0:
+            held_actions[episode, 1] -= 1
+            out[lane] = held_actions[episode, 0]
         else:
             best_action = 0
             for a in range(1, q.shape[1]):

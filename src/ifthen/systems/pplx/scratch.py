@@ -46,26 +46,27 @@ def evolve(bench: Bench, known: Knowledge, last: bool) -> Knowledge:
         known: what is known.
         last: whether this is the last epoch of the phase. Lists without a score are then dropped.
     """
-    n_first, seeds = bench.plenty * FEW_SEEDS, bench.seeds(bench.plenty * MORE_SEEDS)
-    sought = [] if known.tells_apart and not known.learnt_nothing else seek(bench, known, seeds[0])
-    if bench.quota < PARENTS * n_first * known.length and not sought:
+    factor = bench.episode_factor
+    n_first, seeds = factor * FEW_SEEDS, bench.seeds(factor * MORE_SEEDS)
+    sought = [] if known.returns_differ and not known.learnt_nothing else seek(bench, known, seeds[0])
+    if bench.quota < PARENTS * n_first * known.episode_length and not sought:
         return known.only_played() if last else known  # too few steps to compare anything
-    points, n_actions, drafts = known.visited, bench.task.n_actions, known.drafts + sought
+    points, n_actions, drafts = known.visited_points, bench.task.n_actions, known.drafts + sought
     returns = bench.play(drafts, seeds[:n_first])
-    while bench.steps < DRAWING_TAKES * bench.quota:
-        children = [random_draft(bench.draws, points, n_actions) for _ in range(CHILDREN)]
+    while bench.n_steps < DRAWING_TAKES * bench.quota:
+        children = [random_draft(bench.rng, points, n_actions) for _ in range(CHILDREN)]
         children = [bench.readable(child, known) for child in children]
         drafts = drafts + children
         returns = np.vstack([returns, bench.play(children, seeds[:n_first])])
-    order = np.argsort(-returns.mean(axis=1), kind="stable")[:PARENTS]
-    drafts = [drafts[i] for i in order]
-    returns = np.hstack([returns[order], bench.play(drafts, seeds[n_first:])])
-    probes = points[bench.draws.integers(len(points), size=BEHAVIOUR)]
-    seen = {actions_at(draft, probes).tobytes() for draft in drafts}
-    while bench.left > 0 and (children := bred(bench, known, drafts, points, probes, seen)):
+    best_indices = np.argsort(-returns.mean(axis=1), kind="stable")[:PARENTS]
+    drafts = [drafts[i] for i in best_indices]
+    returns = np.hstack([returns[best_indices], bench.play(drafts, seeds[n_first:])])
+    probes = points[bench.rng.integers(len(points), size=BEHAVIOUR)]
+    behaviours = {actions_at(draft, probes).tobytes() for draft in drafts}
+    while bench.steps_left > 0 and (children := bred(bench, known, drafts, points, probes, behaviours)):
         drafts, returns = survivors(bench, drafts, returns, children, seeds)
     known = kept_lists(bench, known, drafts, last)
-    return known.with_episodes(bench.watch(known.best, bench.seeds(WATCHED)))
+    return known.with_episodes(bench.record(known.best_draft, bench.seeds(WATCHED)))
 
 
 def seek(bench: Bench, known: Knowledge, seed: np.int64) -> list[Draft]:
@@ -73,32 +74,38 @@ def seek(bench: Bench, known: Knowledge, seed: np.int64) -> list[Draft]:
 
     As long as all lists get the same, less will do, too.
     """
-    if bench.task.n_actions < 2 or not np.ptp(known.visited, axis=0).any():
+    if bench.task.n_actions < 2 or not np.ptp(known.visited_points, axis=0).any():
         return []
-    max_steps = bench.steps + SEEKING_TAKES * known.budget
+    points, n_actions = known.visited_points, bench.task.n_actions
+    max_steps = bench.n_steps + SEEKING_TAKES * known.budget
     known_returns = bench.play(known.drafts, np.array([seed]))
-    while bench.steps < max_steps:
-        drafts = [random_draft(bench.draws, known.visited, bench.task.n_actions) for _ in range(CHILDREN)]
+    while bench.n_steps < max_steps:
+        drafts = [random_draft(bench.rng, points, n_actions) for _ in range(CHILDREN)]
         drafts = [bench.readable(draft, known) for draft in drafts]
         returns = bench.play(drafts, np.array([seed]))[:, 0]
-        differs = returns > known_returns.max() if known.tells_apart else returns != known_returns[0, 0]
+        differs = returns > known_returns.max() if known.returns_differ else returns != known_returns[0, 0]
         if differs.any():
             return [drafts[i] for i in np.flatnonzero(differs)]
     return []
 
 
 def bred(
-    bench: Bench, known: Knowledge, drafts: list[Draft], points: Floats, probes: Floats, seen: set[bytes]
+    bench: Bench,
+    known: Knowledge,
+    drafts: list[Draft],
+    points: Floats,
+    probes: Floats,
+    behaviours: set[bytes],
 ) -> list[Draft]:
-    """Return children of the better lists that do what no list has done; `seen` takes them in."""
+    """Return children of the better lists that do what no list has done; `behaviours` takes them in."""
     children: list[Draft] = []
     for _ in range(10 * CHILDREN):
-        first, second = (drafts[bench.draws.integers(len(drafts), size=3).min()] for _ in range(2))
-        child = changed(bench.draws, first, second, points, bench.task.n_actions)
+        first, second = (drafts[bench.rng.integers(len(drafts), size=3).min()] for _ in range(2))
+        child = changed(bench.rng, first, second, points, bench.task.n_actions)
         child = bench.readable(child, known)
         behaviour = actions_at(child, probes).tobytes()
-        if behaviour not in seen:
-            seen.add(behaviour)
+        if behaviour not in behaviours:
+            behaviours.add(behaviour)
             children.append(child)
         if len(children) == CHILDREN:
             break
@@ -109,26 +116,27 @@ def survivors(
     bench: Bench, drafts: list[Draft], returns: Floats, children: list[Draft], seeds: Ints
 ) -> tuple[list[Draft], Floats]:
     """Return the better ones of lists and children, with their returns; hopeless children stop early."""
-    n_first = bench.plenty * FEW_SEEDS
+    n_first = bench.episode_factor * FEW_SEEDS
     child_returns = bench.play(children, seeds[:n_first])
-    middle = np.median(returns[:, :n_first].mean(axis=1))
-    optimistic = child_returns.mean(axis=1) + child_returns.std(axis=1) / np.sqrt(n_first)
-    hopeful = np.flatnonzero(optimistic >= middle)
+    median_return = np.median(returns[:, :n_first].mean(axis=1))
+    optimistic_means = child_returns.mean(axis=1) + child_returns.std(axis=1) / np.sqrt(n_first)
+    hopeful = np.flatnonzero(optimistic_means >= median_return)
     if len(hopeful):
-        good = [children[i] for i in hopeful]
-        drafts = drafts + good
-        returns = np.vstack([returns, np.hstack([child_returns[hopeful], bench.play(good, seeds[n_first:])])])
-    order = sorted(range(len(drafts)), key=lambda i: (-returns[i].mean(), drafts[i].size))[:PARENTS]
-    return [drafts[i] for i in order], returns[order]
+        hopeful_children = [children[i] for i in hopeful]
+        drafts = drafts + hopeful_children
+        later_returns = bench.play(hopeful_children, seeds[n_first:])
+        returns = np.vstack([returns, np.hstack([child_returns[hopeful], later_returns])])
+    best_indices = sorted(range(len(drafts)), key=lambda i: (-returns[i].mean(), drafts[i].size))[:PARENTS]
+    return [drafts[i] for i in best_indices], returns[best_indices]
 
 
 def kept_lists(bench: Bench, known: Knowledge, drafts: list[Draft], last: bool) -> Knowledge:
     """Return what is known with the best lists and all of a single rule scored, and the others behind."""
     scores = {draft.key(): fitness for draft, fitness in zip(known.drafts, known.fitness, strict=True)}
     singles = [single(action, len(bench.task.features)) for action in range(bench.task.n_actions)]
-    chosen = list({draft.key(): draft for draft in [*drafts[:SCORED], known.best, *singles]}.values())
+    chosen = list({draft.key(): draft for draft in [*drafts[:SCORED], known.best_draft, *singles]}.values())
     known = known.with_drafts(chosen, [scores.get(draft.key(), UNPLAYED) for draft in chosen])
-    known = bench.scored(known)
+    known = bench.with_scores(known)
     keys = {draft.key() for draft in chosen}
     others = [] if last else [draft for draft in drafts[SCORED:] if draft.key() not in keys]
     return known.with_drafts([*chosen, *others], [*known.fitness, *unplayed(others)])
@@ -140,12 +148,12 @@ def single(action: int, features: int) -> Draft:
     return Draft(-everywhere, everywhere, np.array([action], np.int32), np.zeros((0, features)))
 
 
-def add_test(draws: np.random.Generator, points: Floats, point: Floats, low: Floats, high: Floats) -> None:
+def add_test(rng: np.random.Generator, points: Floats, point: Floats, low: Floats, high: Floats) -> None:
     """Add a test to a condition, given by its ends `(columns,)`, that holds at a point and not at another."""
     for _ in range(10):
-        other, d = points[draws.integers(len(points))], int(draws.integers(len(point)))
+        other, d = points[rng.integers(len(points))], int(rng.integers(len(point)))
         if other[d] != point[d]:
-            threshold = point[d] + (other[d] - point[d]) * draws.uniform(0.1, 0.9)
+            threshold = point[d] + (other[d] - point[d]) * rng.uniform(0.1, 0.9)
             if other[d] > point[d]:
                 high[d] = threshold
             else:
@@ -154,42 +162,42 @@ def add_test(draws: np.random.Generator, points: Floats, point: Floats, low: Flo
 
 
 def with_rule(
-    draws: np.random.Generator, draft: Draft, points: Floats, point: Floats, position: int, action: int
+    rng: np.random.Generator, draft: Draft, points: Floats, point: Floats, position: int, action: int
 ) -> Draft:
     """Return a list with a new rule that holds at a point."""
     low, high = np.full(draft.lows.shape[1], -np.inf), np.full(draft.lows.shape[1], np.inf)
-    for _ in range(draws.choice(TESTS_OF_A_RULE)):
-        add_test(draws, points, point, low, high)
+    for _ in range(rng.choice(TESTS_OF_A_RULE)):
+        add_test(rng, points, point, low, high)
     lows, highs = np.insert(draft.lows, position, low, axis=0), np.insert(draft.highs, position, high, axis=0)
     return tidy(Draft(lows, highs, np.insert(draft.actions, position, action), draft.terms))
 
 
-def random_draft(draws: np.random.Generator, points: Floats, n_actions: int) -> Draft:
+def random_draft(rng: np.random.Generator, points: Floats, n_actions: int) -> Draft:
     """Return a list of one to three rules and a last one."""
-    draft = single(int(draws.integers(n_actions)), points.shape[1])
-    for _ in range(draws.integers(1, 4)):
-        point = points[draws.integers(len(points))]
-        draft = with_rule(draws, draft, points, point, 0, int(draws.integers(n_actions)))
+    draft = single(int(rng.integers(n_actions)), points.shape[1])
+    for _ in range(rng.integers(1, 4)):
+        point = points[rng.integers(len(points))]
+        draft = with_rule(rng, draft, points, point, 0, int(rng.integers(n_actions)))
     return draft
 
 
-def changed(draws: np.random.Generator, parent: Draft, other: Draft, points: Floats, n_actions: int) -> Draft:
+def changed(rng: np.random.Generator, parent: Draft, other: Draft, points: Floats, n_actions: int) -> Draft:
     """Return a child of a list without terms: it differs in one thing, or ends as another list does."""
-    draw, n_rules = draws.random(), len(parent.actions)
+    draw, n_rules = rng.random(), len(parent.actions)
     lows, highs, new_actions = parent.lows.copy(), parent.highs.copy(), parent.actions.copy()
     thresholds = [(ends, r, c) for ends in (lows, highs) for r, c in np.argwhere(np.isfinite(ends))]
-    point = points[draws.integers(len(points))]
+    point = points[rng.integers(len(points))]
     if draw < 0.30 and thresholds:
-        ends, r, c = thresholds[draws.integers(len(thresholds))]
-        ends[r, c] += draws.standard_normal() * draws.choice(MOVES) * points[:, c].std()
+        ends, r, c = thresholds[rng.integers(len(thresholds))]
+        ends[r, c] += rng.standard_normal() * rng.choice(MOVES) * points[:, c].std()
         return parent._replace(lows=lows, highs=highs)
     if draw < 0.58 and n_rules < MOST_RULES:
         rule_index = int(deciders(parent, point[None])[0])
-        shift = draws.integers(1, n_actions) if n_actions > 1 else 0
+        shift = rng.integers(1, n_actions) if n_actions > 1 else 0
         action = int((new_actions[rule_index] + shift) % n_actions)
-        return with_rule(draws, parent, points, point, rule_index, action)
+        return with_rule(rng, parent, points, point, rule_index, action)
     if draw < 0.68 and n_rules > 1:
-        k, m = int(draws.integers(1, n_rules)), int(draws.integers(len(other.actions)))
+        k, m = int(rng.integers(1, n_rules)), int(rng.integers(len(other.actions)))
         mixed = tidy(
             Draft(
                 np.concatenate([lows[:k], other.lows[m:]]),
@@ -200,22 +208,22 @@ def changed(draws: np.random.Generator, parent: Draft, other: Draft, points: Flo
         )
         return mixed if len(mixed.actions) <= MOST_RULES else parent
     if draw < 0.77 and n_rules > 1:
-        r = int(draws.integers(n_rules - 1))
-        add_test(draws, points, point, lows[r], highs[r])
+        r = int(rng.integers(n_rules - 1))
+        add_test(rng, points, point, lows[r], highs[r])
         return tidy(parent._replace(lows=lows, highs=highs))
     if draw < 0.85 and thresholds:
-        ends, r, c = thresholds[draws.integers(len(thresholds))]
+        ends, r, c = thresholds[rng.integers(len(thresholds))]
         ends[r, c] = -np.inf if ends is lows else np.inf
         return tidy(parent._replace(lows=lows, highs=highs))
     if draw < 0.92 and n_actions > 1:
-        r = int(draws.integers(n_rules))
-        new_actions[r] = (new_actions[r] + draws.integers(1, n_actions)) % n_actions
+        r = int(rng.integers(n_rules))
+        new_actions[r] = (new_actions[r] + rng.integers(1, n_actions)) % n_actions
         return tidy(parent._replace(actions=new_actions))
     if draw < 0.97 and n_rules > 1:
-        return without_rule(parent, int(draws.integers(n_rules - 1)))
+        return without_rule(parent, int(rng.integers(n_rules - 1)))
     if n_rules > 2:
-        i, j = draws.choice(n_rules - 1, 2, replace=False)
+        i, j = rng.choice(n_rules - 1, 2, replace=False)
         swap = np.arange(n_rules)
         swap[i], swap[j] = j, i
         return tidy(parent._replace(lows=lows[swap], highs=highs[swap], actions=new_actions[swap]))
-    return random_draft(draws, points, n_actions)
+    return random_draft(rng, points, n_actions)

@@ -77,15 +77,15 @@ def discount(task: EnvTask) -> float:
     return min(task.gamma, MOST_DISCOUNT, max(LEAST_DISCOUNT, 1 - 1 / task.t_max))
 
 
-def discount_in_short(task: EnvTask, longest: float) -> float:
+def discount_in_short(task: EnvTask, longest_episode: float) -> float:
     """Return the discount factor of values in a short plan: they look ahead a part of an episode.
 
     Args:
         task: the task.
-        longest: the steps of the longest episode that was cut, infinity if none was. An environment may cut
-            episodes long before the task's `t_max`.
+        longest_episode: the steps of the longest episode that was cut, infinity if none was. An environment
+            may cut episodes long before the task's `t_max`.
     """
-    steps_ahead = SHORT_SIGHT * min(task.t_max, longest)
+    steps_ahead = SHORT_SIGHT * min(task.t_max, longest_episode)
     return min(task.gamma, MOST_DISCOUNT, max(LEAST_IN_SHORT, 1 - 1 / steps_ahead))
 
 
@@ -101,14 +101,14 @@ def decay_of(bench: Bench, known: Knowledge) -> float:
 
     Before steps tell actions apart, nothing can be learnt by heart, and flat values would explore less.
     """
-    return DECAY if known.is_short and known.informs and bench.teacher is None else 0.0
+    return DECAY if known.is_short and known.has_informative_steps and bench.teacher is None else 0.0
 
 
 def longest_cut(moves: NDArray[np.int16]) -> float:
     """Return the steps of the longest remembered episode that was cut; infinity if none was."""
     ends = np.flatnonzero(moves < 0)
-    lengths = np.diff(ends, prepend=-1) - 1
-    return float(max(lengths[moves[ends] == CUT], default=math.inf))
+    episode_lengths = np.diff(ends, prepend=-1) - 1
+    return float(max(episode_lengths[moves[ends] == CUT], default=math.inf))
 
 
 def learn_values(bench: Bench, known: Knowledge, phase_epoch: int, n_epochs: int) -> tuple[Knowledge, float]:
@@ -124,25 +124,29 @@ def learn_values(bench: Bench, known: Knowledge, phase_epoch: int, n_epochs: int
     gamma, decay = discount_of(bench, known), decay_of(bench, known)
     if phase_epoch == 0 and teacher is None:
         known = known._replace(scale=scale_of(known, gamma))
-    per_step = min(MOST_PER_STEP, max(1.0, UPDATES / (bench.quota * n_epochs)))
-    must_wait = known.is_short and teacher is None and (phase_epoch == 0 or not known.informs)
-    unlearnt = len(known.moves) if must_wait else 0
-    while bench.left > 0 or not errors:
-        progress, steps_before = (phase_epoch + bench.steps / bench.quota) / n_epochs, bench.steps
+    updates_per_step = min(MOST_PER_STEP, max(1.0, UPDATES / (bench.quota * n_epochs)))
+    learning_waits = (
+        known.is_short and teacher is None and (phase_epoch == 0 or not known.has_informative_steps)
+    )
+    n_unlearnt = len(known.moves) if learning_waits else 0
+    while bench.steps_left > 0 or not errors:
+        progress, steps_before = (phase_epoch + bench.n_steps / bench.quota) / n_epochs, bench.n_steps
         if teacher is None:
             known = known.with_episodes(practise(bench, known, nets[0], progress))
         else:
-            known = known.with_episodes(taught(bench, known, teacher, phase_epoch + len(errors)))
+            known = known.with_episodes(teacher_episodes(bench, known, teacher, phase_epoch + len(errors)))
             if phase_epoch == 0 and not errors:
                 known = known._replace(scale=scale_of(known, gamma))
-        rate = FIRST_RATE + (LAST_RATE - FIRST_RATE) * min(1.0, progress)
-        due = unlearnt if known.informs else 0
-        updates = int(per_step * (bench.steps - steps_before + due))
+        learning_rate = FIRST_RATE + (LAST_RATE - FIRST_RATE) * min(1.0, progress)
+        n_due = n_unlearnt if known.has_informative_steps else 0
+        n_updates = int(updates_per_step * (bench.n_steps - steps_before + n_due))
         key = bench.key("train", steps_before)
-        steps, advice = (known.memory, len(known.moves), known.scaling), advice_of(teacher, known)
-        error = train(key, *steps, gamma, rate, decay, updates, bench.task.n_actions, nets[:4], advice)
+        replay, advice = (known.memory, len(known.moves), known.scaling), advice_of(teacher, known)
+        error = train(
+            key, *replay, gamma, learning_rate, decay, n_updates, bench.task.n_actions, nets[:4], advice
+        )
         errors.append(float(error))
-        unlearnt -= due
+        n_unlearnt -= n_due
     if teacher is not None:
         nets[-1] = nets[1]
         return known._replace(nets=nets), float(np.mean(errors))
@@ -166,25 +170,25 @@ def catch_up(bench: Bench, known: Knowledge, progress: float) -> Knowledge:
     """
     gamma, decay, nets = discount_of(bench, known), decay_of(bench, known), known.nets.copy()
     known = known._replace(scale=scale_of(known, gamma))
-    updates = int(min(progress * UPDATES, MOST_PER_STEP * len(known.moves)))
-    key, steps = bench.key("catch up"), (known.memory, len(known.moves), known.scaling)
-    train(key, *steps, gamma, FIRST_RATE, decay, updates, bench.task.n_actions, nets[:4], NO_ADVICE)
+    n_updates = int(min(progress * UPDATES, MOST_PER_STEP * len(known.moves)))
+    key, replay = bench.key("catch up"), (known.memory, len(known.moves), known.scaling)
+    train(key, *replay, gamma, FIRST_RATE, decay, n_updates, bench.task.n_actions, nets[:4], NO_ADVICE)
     known = known._replace(nets=nets).with_clock(by_counts=0.0, network_return=-np.inf)
     return keep_if_best(bench, known)
 
 
 def learn_on(bench: Bench, known: Knowledge, episodes: list[Trajectory]) -> Knowledge:
     """Return what is known after episodes of lists, whose steps are remembered and learnt from."""
-    is_over, teacher = not len(known.moves), bench.teacher
+    plan_is_over, teacher = not len(known.moves), bench.teacher
     known, nets = known.with_episodes(episodes), known.nets.copy()
-    if is_over or (teacher is not None and teacher.has_values):
+    if plan_is_over or (teacher is not None and teacher.has_values):
         return known.without_memory()  # the plan is over, or there is nothing to learn
-    key, steps = bench.key("learn on"), (known.memory, len(known.moves), known.scaling)
-    gamma, decay, updates = discount_of(bench, known), decay_of(bench, known), FEW_UPDATES
+    key, replay = bench.key("learn on"), (known.memory, len(known.moves), known.scaling)
+    gamma, decay, n_updates = discount_of(bench, known), decay_of(bench, known), FEW_UPDATES
     if known.is_short and teacher is None:
-        updates = min(updates, int(MOST_PER_STEP * sum(len(episode.actions) for episode in episodes)))
+        n_updates = min(n_updates, int(MOST_PER_STEP * sum(len(episode.actions) for episode in episodes)))
     advice = advice_of(teacher, known)
-    train(key, *steps, gamma, LAST_RATE, decay, updates, bench.task.n_actions, nets[:4], advice)
+    train(key, *replay, gamma, LAST_RATE, decay, n_updates, bench.task.n_actions, nets[:4], advice)
     nets[-1] = nets[1]
     return known._replace(nets=nets)
 
@@ -194,29 +198,33 @@ def advice_of(teacher: Teacher | None, known: Knowledge) -> NDArray[np.int16]:
     return NO_ADVICE if teacher is None else teacher.advice(known.points)
 
 
-def taught(bench: Bench, known: Knowledge, teacher: Teacher, turn: int) -> list[Trajectory]:
+def teacher_episodes(bench: Bench, known: Knowledge, teacher: Teacher, turn: int) -> list[Trajectory]:
     """Let a teacher play a few episodes, with more and fewer random actions in turn."""
-    n_episodes = bench.affordable(bench.left / 2, known.length, 1, TOGETHER)
-    key = bench.key("explore", bench.steps)
+    n_episodes = bench.affordable_episodes(bench.steps_left / 2, known.episode_length, 1, TOGETHER)
+    key = bench.key("explore", bench.n_steps)
     epsilon = RANDOM_IN_TEACHING[turn % len(RANDOM_IN_TEACHING)]
     return bench.explore(teacher, epsilon, bench.seeds(n_episodes), key)
 
 
 def practise(bench: Bench, known: Knowledge, net: NDArray[np.float32], progress: float) -> list[Trajectory]:
     """Play a few episodes by the network, and by the best list while it does better."""
-    n_episodes = bench.affordable(bench.left / 2, known.length, 1, bench.plenty * TOGETHER)
-    leads = np.nanmax([-np.inf, *known.scores]) > known.network_return
-    n_by_list = round(n_episodes * (BY_LISTS - LESS_BY_LISTS * progress)) if leads else 0
+    n_episodes = bench.affordable_episodes(
+        bench.steps_left / 2, known.episode_length, 1, bench.episode_factor * TOGETHER
+    )
+    list_leads = np.nanmax([-np.inf, *known.scores]) > known.network_return
+    n_by_list = round(n_episodes * (BY_LISTS - LESS_BY_LISTS * progress)) if list_leads else 0
     epsilon = max(LAST_RANDOM, FIRST_RANDOM * (1 - progress / RANDOM_UNTIL))
-    seeds, steps_before = bench.seeds(n_episodes), bench.steps
+    seeds, steps_before = bench.seeds(n_episodes), bench.n_steps
     key, list_key = bench.key("explore", steps_before), bench.key("explore by list", steps_before)
     episodes = bench.explore(net, epsilon, seeds[n_by_list:], key, known.scaling)
-    return episodes + bench.explore(known.best, RANDOM_IN_LISTS, seeds[:n_by_list], list_key)
+    return episodes + bench.explore(known.best_draft, RANDOM_IN_LISTS, seeds[:n_by_list], list_key)
 
 
 def keep_if_best(bench: Bench, known: Knowledge) -> Knowledge:
     """Play greedy episodes by the target network, which is the steadier one, and keep it if it is best."""
-    n_episodes = bench.affordable(TESTING_TAKES * bench.quota, known.length, 1, bench.plenty * TESTED_ON)
+    n_episodes = bench.affordable_episodes(
+        TESTING_TAKES * bench.quota, known.episode_length, 1, bench.episode_factor * TESTED_ON
+    )
     nets, score = known.nets.copy(), known.network_return
     if n_episodes >= FEWEST_TESTED_ON:
         episodes = bench.explore(known.nets[1], 0.0, bench.seeds(n_episodes), np.uint64(0), known.scaling)
