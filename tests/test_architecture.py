@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ifthen
@@ -16,6 +17,7 @@ from tests import (
     naive_evasion,
     naive_evolve,
     naive_explain,
+    naive_plans,
     naive_pplx,
     naive_samuel,
     naive_values,
@@ -218,6 +220,59 @@ ORACLES: dict[str, dict[str, Any]] = {
         "breed": naive_evolve.breed_round,
         "breed_two": naive_evolve.breed_round,
         "copy_ruleset": naive_evolve.breed_round,
+    },
+    "systems.samuel.granularity": {
+        "step_at": naive_plans.Steps.cells,
+        "value_at": naive_plans.Steps.values,
+        "steps_around": naive_plans.Steps.reading,
+        "is_cyclic": naive_plans.Steps.distance,
+        "distance": naive_plans.Steps.distance,
+        "width_of": naive_plans.Steps.widths,
+        "share_of": naive_plans.Steps.shares,
+        "put_interval": naive_plans.Steps.bounds,
+        "round_outwards": naive_plans.Steps.rounded_outwards,
+        "specialized": naive_plans.specialized,
+        "generalized": naive_plans.generalized,
+        "holds_reading": naive_plans.Trace.of,
+        "covering": naive_plans.covering,
+        "crept": naive_plans.crept,
+        "mutate_end": naive_plans.mutated,
+        "common_steps": naive_plans.overlaps,
+        "put_overlaps": naive_plans.overlaps,
+        "hull": naive_plans.hull,
+    },
+    "systems.samuel.means": {"block_sum": np.mean, "halved_sum": np.mean, "mean_of": np.mean},
+    "systems.samuel.plans": {
+        "uniforms": naive_plans.uniforms,
+        "empty_plan": naive_plans.joined,
+        "copy_rule": naive_plans.joined,
+        "selected": naive_plans.joined,
+        "same_condition": naive_plans.has,
+    },
+    "systems.samuel.samuel_operators": {
+        "score_of": naive_plans.Trace.of,
+        "put_candidates": naive_plans.Trace.of,
+        "draw_event": naive_plans.Trace.event,
+        "copy_known": naive_plans.applied,
+        "specialize": naive_plans.specialize,
+        "generalize": naive_plans.generalize,
+        "cover": naive_plans.cover,
+        "avoid": naive_plans.avoid,
+        "merge": naive_plans.merge,
+        "mutation": naive_plans.mutation,
+        "creep": naive_plans.creep,
+        "make_rule": naive_plans.applied,
+        "drawn_operators": naive_plans.drawn_operators,
+        "with_rules": naive_plans.applied,
+        "has_rule": naive_plans.has,
+    },
+    "systems.samuel.breeding": {
+        "shared_out": naive_plans.crossed,
+        "sides_of": naive_plans.crossed,
+        "mutate_rules": naive_plans.with_mutations,
+        "without_useless": naive_plans.with_deletions,
+        "contained": naive_plans.contained,
+        "lies_in": naive_plans.contained,
     },
     "systems.xcsf.index": {
         "states_up_to": NaiveXCSF.match_set,
