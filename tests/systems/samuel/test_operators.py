@@ -300,7 +300,7 @@ def trace_of(episodes: list[list[tuple[float, int]]], payoffs: list[float]) -> T
     for e, steps in enumerate(episodes):
         for t, (reading, action) in enumerate(steps):
             readings[e, t, 0], taken[e, t] = reading, action
-    return Trace(readings, taken, np.array(payoffs))
+    return Trace.of(readings, taken, np.array(payoffs))
 
 
 def setting(**changes: Any) -> Setting:
@@ -480,7 +480,7 @@ def random_trace(features: tuple[Feature, ...], seed: int) -> Trace:
     readings = np.where(whole | (draws.random(readings.shape) < 0.1), readings.round(), readings)
     taken = draws.integers(0, 3, (episodes, length))
     taken[np.arange(length) >= draws.integers(0, length + 1, episodes)[:, None]] = -1
-    return Trace(np.clip(readings, lows, highs), taken, draws.choice([0.0, 0.4, 0.9, 1.0], episodes))
+    return Trace.of(np.clip(readings, lows, highs), taken, draws.choice([0.0, 0.4, 0.9, 1.0], episodes))
 
 
 def same_plans(plan: Plan, expected: naive_plans.Plan) -> bool:

@@ -290,7 +290,7 @@ class Generation:
         trace, grown = Trace.empty(len(features)), []
         if played is not None:
             readings = np.clip(played.readings, *lows_and_highs(features))
-            payoffs = self.payoffs.scaled(played.payoffs)
+            traces = Trace.of(readings, played.taken, self.payoffs.scaled(played.payoffs))
         for i, plan in enumerate(plans):
             seeing = self.operators[i] >= FIRST_SEEING
             operators = self.operators[i][seeing if played is not None else ~seeing]
@@ -298,7 +298,7 @@ class Generation:
                 grown.append(plan)
                 continue
             if played is not None:
-                trace = Trace(readings[i], played.taken[i], payoffs[i])
+                trace = traces.take(i)
             key = substream(keys, i)
             grown.append(applied(plan, operators, trace, self.system.setting, most, key, self.added))
         return grown

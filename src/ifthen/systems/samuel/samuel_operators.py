@@ -53,11 +53,25 @@ class Trace(NamedTuple):
     """`(episodes, trace)`: the actions taken; −1 where fewer steps were made."""
     payoffs: Floats
     """`(episodes,)`: scaled."""
+    best_first: Ints
+    """`(episodes,)`: the numbers of the episodes, the best-paid one first."""
+    worst_first: Ints
+    """`(episodes,)`: the numbers of the episodes, the worst-paid one first."""
+
+    @classmethod
+    def of(cls, readings: Floats, taken: Ints, payoffs: Floats) -> Self:
+        """Return the trace of a plan, or those of many, with `(plans, …)` in all arrays."""
+        best, worst = (np.argsort(order, axis=-1, kind="stable") for order in (-payoffs, payoffs))
+        return cls(readings, taken, payoffs, best, worst)
 
     @classmethod
     def empty(cls, features: int) -> Self:
         """Return the trace of a plan that did not play."""
-        return cls(np.empty((0, 0, features)), np.empty((0, 0), dtype=np.int64), np.empty(0))
+        return cls.of(np.empty((0, 0, features)), np.empty((0, 0), dtype=np.int64), np.empty(0))
+
+    def take(self, i: int) -> Self:
+        """Return the trace of plan number i of many."""
+        return type(self)._make(column[i] for column in self)
 
 
 class Rule(NamedTuple):
@@ -109,27 +123,32 @@ def score_of(plan: Plan, rule: int, point: Floats) -> int:
 def put_candidates(plan: Plan, point: Floats, action: int, matching: int, out: Mask) -> None:
     """Write which rules were active by such a match at a point where an action was taken, `(rules,)`."""
     best, features = 0, len(point)
-    out[:] = False
     for rule in range(len(plan.actions)):
-        score = score_of(plan, rule, point)
-        if score > best:
-            best = score
-            out[:rule] = False
-        out[rule] = score == best and plan.actions[rule] == action
-    if (matching == FULL and best < features) or (matching == PARTIAL and best == features):
-        out[:] = False
+        best = max(best, score_of(plan, rule, point))
+    wanted = matching == EITHER or (matching == FULL) == (best == features)
+    for rule in range(len(plan.actions)):
+        out[rule] = wanted and plan.actions[rule] == action and score_of(plan, rule, point) == best
+
+
+@kernel
+def any_of(eligible: Mask, episode: int) -> bool:
+    """Return whether any rule is eligible in an episode."""
+    found = False
+    for rule in range(eligible.shape[1]):
+        found |= eligible[episode, rule]
+    return found
 
 
 @kernel
 def draw_event(
-    plan: Plan, trace: Trace, order: Floats, matching: int, eligible: Mask, key: np.uint64
+    plan: Plan, trace: Trace, episodes: Ints, matching: int, eligible: Mask, key: np.uint64
 ) -> tuple[int, int, int]:
     """Draw a step and a rule that was active there, in the first episode that has any.
 
     Args:
         plan: the plan.
         trace: what it did.
-        order: `(episodes,)`: the episode with the lowest number comes first.
+        episodes: `(episodes,)`: their numbers, in the order in which they are looked at.
         matching: which rules of a match set to draw from: `FULL`, `PARTIAL` or `EITHER`.
         eligible: `(episodes, rules)`: the rules to draw from in each episode.
         key: the stream to draw by.
@@ -140,9 +159,9 @@ def draw_event(
     n_rules, n_steps = len(plan.actions), trace.taken.shape[1]
     rule_is_candidate = np.empty(n_rules, dtype=np.bool_)
     steps, rules = np.empty(n_steps * n_rules, dtype=np.int64), np.empty(n_steps * n_rules, dtype=np.int64)
-    for episode in np.argsort(order, kind="mergesort"):
+    for episode in episodes:
         count = 0
-        if eligible[episode].any():
+        if any_of(eligible, episode):
             for step in range(n_steps):
                 action = trace.taken[episode, step]
                 if action >= 0:
@@ -158,9 +177,12 @@ def draw_event(
 
 
 @kernel
-def copy_known(plan: Plan, rule: int, out: Rule) -> None:
-    """Write what a rule of a plan knows."""
-    out.known[:] = plan.known[rule]
+def put_rule(bounds: Floats, known: Floats, out: Rule) -> None:
+    """Write a rule's condition `(features, 2)` and what it knows `(5,)`."""
+    for d in range(len(bounds)):
+        out.bounds[d, 0], out.bounds[d, 1] = bounds[d, 0], bounds[d, 1]
+    for column in range(COLUMNS):
+        out.known[column] = known[column]
 
 
 @kernel
@@ -170,18 +192,19 @@ def specialize(plan: Plan, trace: Trace, setting: Setting, key: np.uint64, out: 
     The rule's strength must be below `spec_threshold` times the episode's payoff, and each of its conditions
     must cover at least `spec_level` of its range. The guide's text and its table swap the two names.
     """
-    eligible = np.zeros((len(trace.payoffs), len(plan.actions)), dtype=np.bool_)
+    eligible = np.empty((len(trace.payoffs), len(plan.actions)), dtype=np.bool_)
     for rule in range(len(plan.actions)):
         general = True
         for d in range(plan.bounds.shape[1]):
             general &= share_of(setting.grid, d, plan.bounds[rule, d]) >= setting.spec_level
-        if general:
-            eligible[:, rule] = plan.known[rule, STRENGTH] < setting.spec_threshold * trace.payoffs
-    episode, step, rule = draw_event(plan, trace, -trace.payoffs, FULL, eligible, key)
+        for episode in range(len(trace.payoffs)):
+            highest = setting.spec_threshold * trace.payoffs[episode]
+            eligible[episode, rule] = general and plan.known[rule, STRENGTH] < highest
+    episode, step, rule = draw_event(plan, trace, trace.best_first, FULL, eligible, key)
     if rule < 0:
         return -1
-    out.bounds[:] = specialized(setting.grid, plan.bounds[rule], trace.readings[episode, step])
-    copy_known(plan, rule, out)
+    bounds = specialized(setting.grid, plan.bounds[rule], trace.readings[episode, step])
+    put_rule(bounds, plan.known[rule], out)
     return int(plan.actions[rule])
 
 
@@ -191,15 +214,17 @@ def generalize(plan: Plan, trace: Trace, setting: Setting, key: np.uint64, out: 
 
     Strong means at least the mean strength of the plan (our choice).
     """
-    strengths = plan.known[:, STRENGTH]
+    mean = mean_of(plan.known[:, STRENGTH])
     eligible = np.empty((len(trace.payoffs), len(plan.actions)), dtype=np.bool_)
-    eligible[:] = strengths >= mean_of(strengths)
-    episode, step, rule = draw_event(plan, trace, -trace.payoffs, FULL, eligible, key)
+    for rule in range(len(plan.actions)):
+        for episode in range(len(trace.payoffs)):
+            eligible[episode, rule] = plan.known[rule, STRENGTH] >= mean
+    episode, step, rule = draw_event(plan, trace, trace.best_first, FULL, eligible, key)
     if rule < 0:
         return -1
     point = trace.readings[episode, step]
-    out.bounds[:] = generalized(setting.grid, plan.bounds[rule], point, setting.general_level)
-    copy_known(plan, rule, out)
+    bounds = generalized(setting.grid, plan.bounds[rule], point, setting.general_level)
+    put_rule(bounds, plan.known[rule], out)
     return int(plan.actions[rule])
 
 
@@ -207,11 +232,11 @@ def generalize(plan: Plan, trace: Trace, setting: Setting, key: np.uint64, out: 
 def cover(plan: Plan, trace: Trace, setting: Setting, key: np.uint64, out: Rule) -> int:
     """Extend the failed conditions of a rule that was active by a partial match, in the best-paid episode."""
     eligible = np.ones((len(trace.payoffs), len(plan.actions)), dtype=np.bool_)
-    episode, step, rule = draw_event(plan, trace, -trace.payoffs, PARTIAL, eligible, key)
+    episode, step, rule = draw_event(plan, trace, trace.best_first, PARTIAL, eligible, key)
     if rule < 0:
         return -1
-    out.bounds[:] = covering(setting.grid, plan.bounds[rule], trace.readings[episode, step])
-    copy_known(plan, rule, out)
+    bounds = covering(setting.grid, plan.bounds[rule], trace.readings[episode, step])
+    put_rule(bounds, plan.known[rule], out)
     return int(plan.actions[rule])
 
 
@@ -223,15 +248,15 @@ def avoid(plan: Plan, trace: Trace, setting: Setting, key: np.uint64, out: Rule)
     """
     if setting.n_actions < 2 or len(trace.payoffs) == 0:
         return -1
-    eligible = np.zeros((len(trace.payoffs), len(plan.actions)), dtype=np.bool_)
     mean = mean_of(trace.payoffs)
+    eligible = np.empty((len(trace.payoffs), len(plan.actions)), dtype=np.bool_)
     for episode in range(len(trace.payoffs)):
-        eligible[episode] = trace.payoffs[episode] < mean
-    _, _, rule = draw_event(plan, trace, trace.payoffs, EITHER, eligible, key)
+        for rule in range(len(plan.actions)):
+            eligible[episode, rule] = trace.payoffs[episode] < mean
+    _, _, rule = draw_event(plan, trace, trace.worst_first, EITHER, eligible, key)
     if rule < 0:
         return -1
-    out.bounds[:] = plan.bounds[rule]
-    copy_known(plan, rule, out)
+    put_rule(plan.bounds[rule], plan.known[rule], out)
     other = below(key, 1, setting.n_actions - 1)
     return int(other + (other >= plan.actions[rule]))
 
@@ -239,25 +264,25 @@ def avoid(plan: Plan, trace: Trace, setting: Setting, key: np.uint64, out: Rule)
 @kernel
 def merge(plan: Plan, setting: Setting, key: np.uint64, out: Rule) -> int:
     """Cover two strong rules with the same action, whose conditions overlap much on average, by one."""
-    strengths = plan.known[:, STRENGTH]
-    strong = np.flatnonzero(strengths >= setting.merge_strength * mean_of(strengths))
-    pairs = np.empty((len(strong) * (len(strong) - 1) // 2, 2), dtype=np.int64)
-    overlaps, count = np.empty(plan.bounds.shape[1]), 0
-    for i in range(len(strong)):
-        for j in range(i + 1, len(strong)):
-            a, b = strong[i], strong[j]
-            if plan.actions[a] == plan.actions[b]:
+    n, n_pairs = len(plan.actions), 0
+    least = setting.merge_strength * mean_of(plan.known[:, STRENGTH])
+    pairs = np.empty((n * (n - 1) // 2, 2), dtype=np.int64)
+    overlaps = np.empty(plan.bounds.shape[1])
+    for a in range(n):
+        for b in range(a + 1, n if plan.known[a, STRENGTH] >= least else a):
+            if plan.actions[a] == plan.actions[b] and plan.known[b, STRENGTH] >= least:
                 put_overlaps(setting.grid, plan.bounds[a], plan.bounds[b], overlaps)
                 if mean_of(overlaps) >= setting.merge_overlap:
-                    pairs[count, 0], pairs[count, 1] = a, b
-                    count += 1
-    if count == 0:
+                    pairs[n_pairs, 0], pairs[n_pairs, 1] = a, b
+                    n_pairs += 1
+    if n_pairs == 0:
         return -1
-    drawn = below(key, 0, count)
-    a, b = pairs[drawn, 0], pairs[drawn, 1]
-    out.bounds[:] = hull(setting.grid, plan.bounds[a], plan.bounds[b])
-    out.known[:] = (plan.known[a] + plan.known[b]) / 2.0
-    return int(plan.actions[a])
+    drawn = below(key, 0, n_pairs)
+    first, second = pairs[drawn, 0], pairs[drawn, 1]
+    put_rule(hull(setting.grid, plan.bounds[first], plan.bounds[second]), plan.known[first], out)
+    for column in range(COLUMNS):
+        out.known[column] = (plan.known[first, column] + plan.known[second, column]) / 2.0
+    return int(plan.actions[first])
 
 
 @kernel
@@ -265,8 +290,7 @@ def mutation(plan: Plan, setting: Setting, key: np.uint64, out: Rule) -> int:
     """Set one value of a rule, an end of an interval or the action, to any that is legal."""
     rule, features = below(key, 0, len(plan.actions)), plan.bounds.shape[1]
     value = below(key, 1, 2 * features + 1)
-    out.bounds[:] = plan.bounds[rule]
-    copy_known(plan, rule, out)
+    put_rule(plan.bounds[rule], plan.known[rule], out)
     if value == 2 * features:
         return below(key, 2, setting.n_actions)
     d = value // 2
@@ -279,8 +303,7 @@ def creep(plan: Plan, setting: Setting, key: np.uint64, out: Rule) -> int:
     """Move one end of one interval a step: outwards or inwards, with equal odds."""
     rule, d = below(key, 0, len(plan.actions)), below(key, 1, plan.bounds.shape[1])
     end, way = below(key, 2, 2), 1 - 2 * below(key, 3, 2)
-    out.bounds[:] = crept(setting.grid, plan.bounds[rule], d, end, way)
-    copy_known(plan, rule, out)
+    put_rule(crept(setting.grid, plan.bounds[rule], d, end, way), plan.known[rule], out)
     return int(plan.actions[rule])
 
 
@@ -354,7 +377,7 @@ def with_rules(
     for number in range(len(operators)):
         action = make_rule(operators[number], plan, trace, setting, fold(key, number), new)
         if action >= 0 and not has_rule(grown, n, new.bounds, action):
-            grown.bounds[n], grown.known[n] = new.bounds, new.known
+            put_rule(new.bounds, new.known, Rule(grown.bounds[n], grown.known[n]))
             grown.known[n, AGE] = 0.0
             grown.actions[n], grown.together[n] = action, False
             added[operators[number]] += 1
