@@ -137,7 +137,8 @@ def put_odds(rules: Intervals, i: int, members: Ints, count: int, lesson: Biddin
         elif lesson.power >= TOP_ONLY:
             out[a] = 1.0 if out[a] == top else 0.0
         else:
-            out[a] = (max(out[a], 0.0) / top) ** lesson.power if top > 0.0 else 1.0
+            share = max(out[a], 0.0) / top if top > 0.0 else 1.0
+            out[a] = share if lesson.power == 1.0 else share**lesson.power  # powers take long
 
 
 @kernel
