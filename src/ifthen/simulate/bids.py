@@ -185,13 +185,13 @@ def credit(rules: Intervals, i: int, active: Mask, payoff: float, lesson: Biddin
     if lesson.rate == 0.0:
         return
     target = (payoff - lesson.low) * lesson.scale if lesson.scale > 0.0 else MIDDLE
-    own, a = rules.learnt[i], lesson.rate
+    known, a = rules.learnt[i], lesson.rate
     for r in range(rules.lengths[i]):
         if active[r]:
-            error = own[r, MEAN] - target
-            own[r, VARIANCE] = (1 - a) * own[r, VARIANCE] + a * error * error
-            own[r, MEAN] = (1 - a) * own[r, MEAN] + a * target
-            own[r, STRENGTH] = own[r, MEAN] - lesson.caution * math.sqrt(own[r, VARIANCE])
+            error = known[r, MEAN] - target
+            known[r, VARIANCE] = (1 - a) * known[r, VARIANCE] + a * error * error
+            known[r, MEAN] = (1 - a) * known[r, MEAN] + a * target
+            known[r, STRENGTH] = known[r, MEAN] - lesson.caution * math.sqrt(known[r, VARIANCE])
 
 
 @kernel

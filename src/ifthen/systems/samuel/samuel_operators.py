@@ -122,10 +122,13 @@ def score_of(plan: Plan, rule: int, point: Floats) -> int:
 @kernel
 def put_candidates(plan: Plan, point: Floats, action: int, matching: int, out: Mask) -> None:
     """Write which rules were active by such a match at a point where an action was taken, `(rules,)`."""
-    best, features = 0, len(point)
+    features = len(point)
+    best = features if matching == FULL else 0
     for rule in range(len(plan.actions)):
+        if best == features:
+            break
         best = max(best, score_of(plan, rule, point))
-    wanted = matching == EITHER or (matching == FULL) == (best == features)
+    wanted = matching != PARTIAL or best < features
     for rule in range(len(plan.actions)):
         out[rule] = wanted and plan.actions[rule] == action and score_of(plan, rule, point) == best
 
