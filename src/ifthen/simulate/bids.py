@@ -20,6 +20,7 @@ import math
 from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ifthen.jit import kernel
 from ifthen.randomness import below, fold, uniform
@@ -34,6 +35,10 @@ MEAN, VARIANCE, STRENGTH = 0, 1, 2
 """The columns of `RuleBatch.learnt` that playing reads and writes; a system may have others behind them."""
 TOP_ONLY = 10.0
 """From this power on, only the highest bids count."""
+AHEAD = 16
+"""The outcomes of this number of steps of a table are drawn at a time."""
+REMEMBERED = 4_000_000
+"""At most this number of outcomes, which are those of all plans, are remembered while plans play."""
 MIDDLE = 0.5
 """Every payoff counts this much as long as all payoffs are the same."""
 
@@ -132,7 +137,8 @@ def put_odds(rules: Intervals, i: int, members: Ints, count: int, lesson: Biddin
         elif lesson.power >= TOP_ONLY:
             out[a] = 1.0 if out[a] == highest else 0.0
         else:
-            out[a] = (max(out[a], 0.0) / highest) ** lesson.power if highest > 0.0 else 1.0
+            share = max(out[a], 0.0) / highest if highest > 0.0 else 1.0
+            out[a] = share if lesson.power == 1.0 else share**lesson.power  # powers take long
 
 
 @kernel
@@ -215,6 +221,25 @@ def finish(
 
 
 @kernel
+def only_action(odds: Floats) -> int:
+    """Return the one action with odds above 0, `(actions,)`; −1 where there are several or none."""
+    only = -1
+    for a in range(len(odds)):
+        if odds[a] > 0.0:
+            if only >= 0:
+                return -1
+            only = a
+    return only
+
+
+@kernel
+def put_outcomes(noise: np.uint64, cuts: Floats, first: int, last: int, out: NDArray[np.int32]) -> None:
+    """Write the outcomes of steps `first` to `last − 1` of an episode."""
+    for t in range(first, last):
+        out[t] = outcome(noise, cuts, t + 1)
+
+
+@kernel
 def bid_on_table(
     first: int,
     last: int,
@@ -229,6 +254,7 @@ def bid_on_table(
 
     Match sets are found once per state. Rules learn between episodes, so that odds follow once per state and
     episode, and only once per state where they do not learn. Rules become active once per state and action.
+    Nothing is drawn where only one action has odds.
     """
     n_states, n_actions, _ = model.next_state.shape
     members, odds = (
@@ -236,34 +262,49 @@ def bid_on_table(
         np.empty((n_states, n_actions)),
     )
     counts, valid_in = np.empty(n_states, dtype=np.int64), np.empty(n_states, dtype=np.int64)
-    marked_in = np.empty((n_states, n_actions), dtype=np.int64)
-    points, actions = np.empty((t_max, model.points.shape[1])), np.empty(t_max, dtype=np.int64)
-    rewards = np.empty(t_max)
+    only, marked_in = np.empty(n_states, dtype=np.int64), np.empty((n_states, n_actions), dtype=np.int64)
+    states, actions = np.empty(t_max, dtype=np.int64), np.empty(t_max, dtype=np.int64)
+    row = min(t_max, REMEMBERED // max(1, lesson.episodes))
+    outcomes = np.empty((lesson.episodes, row), dtype=np.int32)
+    n_outcomes = np.zeros(lesson.episodes, dtype=np.int64)
     for i in range(first, last):
         counts[:], valid_in[:], marked_in[:] = -1, -1, -1
         for episode in range(lesson.episodes):
             noise, active = fold(lesson.key, episode), out.active[i, episode]
             choices = fold(noise, i)
             s = model.starts[below(noise, 0, len(model.starts))]
-            t = 0
+            t, payoff, factor = 0, 0.0, 1.0
             while t < t_max and s >= 0:
                 if counts[s] < 0:
                     counts[s] = find_match_set(rules, i, model.points, s, members[s])
                 if valid_in[s] < 0 or (lesson.rate > 0.0 and valid_in[s] != episode):
                     put_odds(rules, i, members[s], counts[s], lesson, odds[s])
+                    only[s] = only_action(odds[s])
                     valid_in[s] = episode
-                a = drawn_action(odds[s], uniform(choices, t))
+                a = only[s]
+                if a < 0:
+                    a = drawn_action(odds[s], uniform(choices, t))
                 if a < 0:
                     break
                 if marked_in[s, a] != episode:
                     mark_active(rules, i, members[s], counts[s], a, active)
                     marked_in[s, a] = episode
-                points[t], actions[t] = model.points[s], a
-                k = outcome(noise, cuts, t + 1)
-                rewards[t] = model.reward[s, a, k]
+                if t == n_outcomes[episode] and t < row:
+                    n_outcomes[episode] = min(t + AHEAD, row)
+                    put_outcomes(noise, cuts, t, n_outcomes[episode], outcomes[episode])
+                k = outcomes[episode, t] if t < row else outcome(noise, cuts, t + 1)
+                states[t], actions[t] = s, a
+                payoff += factor * model.reward[s, a, k]
+                factor *= lesson.discount
                 s = model.next_state[s, a, k]
                 t += 1
-            finish(rules, i, episode, t, points, actions, rewards, lesson, out)
+            out.payoffs[i, episode], out.steps[i, episode] = payoff, t
+            kept = min(t, lesson.trace)
+            for j in range(kept):
+                step = j * t // kept
+                out.readings[i, episode, j] = model.points[states[step]]
+                out.taken[i, episode, j] = actions[step]
+            credit(rules, i, active, payoff, lesson)
 
 
 @kernel

@@ -8,7 +8,11 @@ from typing import NamedTuple
 from ifthen.study.study_plan import StudyPlan, Trial
 
 LONG_ENOUGH = 0.3
+"""The most seconds of a cell, a system on a task."""
+ALTOGETHER = 3.0
+"""The seconds of all cells of a study with many, but for their first two epochs, which are always run."""
 SHARE = 10
+"""One epoch in this many is run, where it is fast enough."""
 
 
 class Estimate(NamedTuple):
@@ -29,7 +33,8 @@ def calibrate(plan: StudyPlan, system: str, task: str) -> Estimate:
     first_record = learner.learn(epochs=1).now.records[-1]  # compiles, or loads what was compiled
     began = time.perf_counter()
     n_epochs = max(1, plan.epochs // SHARE)
-    learner.learn(epochs=n_epochs, callback=lambda _: time.perf_counter() - began < LONG_ENOUGH)
+    long_enough = min(LONG_ENOUGH, ALTOGETHER / (len(plan.systems) * len(plan.tasks_by_name())))
+    learner.learn(epochs=n_epochs, callback=lambda _: time.perf_counter() - began < long_enough)
     scale = plan.epochs / (learner.epoch - int(first_record["epoch"]))
     episodes = int(learner.now.records[-1]["episodes"]) - int(first_record["episodes"])
     return Estimate((time.perf_counter() - began) * scale, first_episodes + episodes * scale)

@@ -16,7 +16,7 @@ from ifthen.randomness import stream
 from ifthen.rules.batch import Intervals
 from ifthen.simulate.bids import Bidding, act, find_match_set
 from ifthen.systems.samuel.breeding import (
-    aged,
+    age,
     contained,
     crossed,
     drawn_parents,
@@ -29,8 +29,19 @@ from ifthen.systems.samuel.listed import list_of, shown_rules
 from ifthen.systems.samuel.plans import ACTIVITY, AGE, Arrays, Payoffs, Plan, first_plan, put_strengths
 from ifthen.systems.samuel.samuel_parameters import SAMUELParameters
 from ifthen.tasks.task import Task
+from tests import naive_plans
 from tests.envs import task_of
-from tests.systems.samuel.test_operators import ARCS, CELL, WIND, grid_of, plan_of, values_of
+from tests.systems.samuel.test_operators import (
+    ARCS,
+    CELL,
+    WIND,
+    WORLDS,
+    grid_of,
+    plan_of,
+    same_plans,
+    values_of,
+)
+from tests.systems.samuel.test_operators import random_plan as plan_in
 
 KEY = stream(5, "breeding")
 LAKE = frozen_lake(4, 0.1)
@@ -125,9 +136,9 @@ def test_on_a_circle_rules_are_contained_in_those_whose_values_hold_theirs() -> 
 
 def test_activity_rises_by_half_of_the_rest_and_falls_by_a_fifth() -> None:
     plan = plan_of(((0, 7), 0, 1.0), ((1, 2), 0, 0.9))
-    found = aged(plan, np.array([True, False]), DEFAULT)
-    assert found.known[:, ACTIVITY].tolist() == [0.75, 0.4]
-    assert found.known[:, AGE].tolist() == [10, 10]
+    age(plan.known, np.array([True, False]), DEFAULT)
+    assert plan.known[:, ACTIVITY].tolist() == [0.75, 0.4]
+    assert plan.known[:, AGE].tolist() == [10, 10]
 
 
 def test_a_wider_range_of_payoffs_leaves_what_is_known_in_payoffs_as_it_was() -> None:
@@ -138,6 +149,24 @@ def test_a_wider_range_of_payoffs_leaves_what_is_known_in_payoffs_as_it_was() ->
     old.rescale(new, learnt, 1.0)
     assert learnt[0, :3] == pytest.approx([15 / 40, (2 / 40) ** 2, 13 / 40])
     assert Payoffs().scaled(np.array([3.0, 3.0])).tolist() == [0.5, 0.5]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("world", WORLDS)
+@given(st.integers(0, 10**6), st.integers(1, 20), st.integers(1, 20))
+def test_plans_are_bred_as_by_the_oracle_to_the_bit(world: str, seed: int, n_a: int, n_b: int) -> None:
+    features, key = WORLDS[world], stream(seed, "cross")
+    grid, steps = grid_of(*features), naive_plans.Steps(*grid_of(*features))
+    a, b = plan_in(features, n_a, seed), plan_in(features, n_b, seed + seed % 2)
+    p = SAMUELParameters(most_rules=24, delete_age=3).filled()
+    expected_two = naive_plans.crossed(naive_plans.Plan(*a), naive_plans.Plan(*b), 24, int(key))
+    for child, expected in zip(crossed(a, b, 24, key), expected_two, strict=True):
+        assert same_plans(child, expected)
+        assert contained(child, grid).tolist() == naive_plans.contained(expected, steps).tolist()
+        kept, expected_kept = with_deletions(child, grid, p), naive_plans.with_deletions(expected, steps, p)
+        assert same_plans(kept, expected_kept)
+        mutant = with_mutations(kept, 0.3, grid, 3, key)
+        assert same_plans(mutant, naive_plans.with_mutations(expected_kept, 0.3, steps, 3, int(key)))
 
 
 # Plans as lists
@@ -168,7 +197,8 @@ def random_plan(task: Task, rules: int, seed: int) -> Plan:
     plan = first_plan(task, grid, 0.5, None).take(np.zeros(rules, dtype=np.int64))
     plan.known[:, 2] = draws.choice([0.1, 0.5, 0.6, 0.9], rules)
     actions = draws.integers(0, task.n_actions, rules).astype(np.int32)
-    return plan._replace(bounds=grid.bounds(*cells.astype(np.float64)), actions=actions)
+    bounds = naive_plans.Steps(*grid).bounds(*cells.astype(np.float64))
+    return plan._replace(bounds=bounds, actions=actions)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 7))

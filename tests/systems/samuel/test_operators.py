@@ -16,9 +16,19 @@ from ifthen.rules.feature import Feature
 from ifthen.simulate.bids import MEAN, STRENGTH
 from ifthen.systems.samuel import granularity as intervals
 from ifthen.systems.samuel.granularity import Grid, step_of
-from ifthen.systems.samuel.plans import ACTIVITY, AGE, Plan
-from ifthen.systems.samuel.samuel_operators import Rule, Setting, Trace, applied, drawn_operators, new_rule
+from ifthen.systems.samuel.means import mean_of
+from ifthen.systems.samuel.plans import ACTIVITY, AGE, COLUMNS, Arrays, Plan, separated
+from ifthen.systems.samuel.samuel_operators import (
+    Rule,
+    Setting,
+    Trace,
+    applied,
+    drawn_operators,
+    make_rule,
+    rate_ends,
+)
 from ifthen.systems.samuel.samuel_parameters import OPERATORS, SAMUELParameters
+from tests import naive_plans
 
 SPEED = Feature("speed", 100.0, 1500.0, "real", clips=True)
 CELL = Feature("x", 0, 7)
@@ -38,6 +48,13 @@ def grid_of(*features: Feature, granularity: int = 20) -> Grid:
 
 def box(*pairs: tuple[float, float]) -> Any:
     return np.array(pairs, dtype=np.float64)
+
+
+def overlaps(grid: Grid, a: Any, b: Any) -> Any:
+    """Return the shares of two conditions' steps that both have."""
+    shares = np.empty(len(a))
+    intervals.put_overlaps(grid, a, b, shares)
+    return shares
 
 
 # Intervals
@@ -132,7 +149,7 @@ def test_creep_moves_one_end_a_step(feature: Any, before: Any, end: int, way: in
 def test_overlap_and_hull(feature: Any, a: Any, b: Any, share: float, together: Any) -> None:
     grid = grid_of(feature)
     for one, other in ((a, b), (b, a)):
-        assert intervals.overlaps(grid, box(one), box(other))[0] == pytest.approx(share)
+        assert overlaps(grid, box(one), box(other))[0] == pytest.approx(share)
         assert tuple(intervals.hull(grid, box(one), box(other))[0].tolist()) == together
 
 
@@ -147,7 +164,8 @@ def test_whatever_operators_do_to_intervals_stays_in_range_and_keeps_the_reading
     steps = data.draw(st.lists(st.integers(int(grid.first[0]), int(grid.last[0])), min_size=2, max_size=2))
     if not feature.cyclic:
         steps.sort()
-    before = grid.bounds(np.array([float(steps[0])]), np.array([float(steps[1])]))
+    before = box((0, 0))
+    intervals.put_interval(grid, 0, float(steps[0]), float(steps[1]), before[0])
     covered = intervals.covering(grid, before, point)
     narrow, wide = (
         intervals.specialized(grid, covered, point),
@@ -157,8 +175,9 @@ def test_whatever_operators_do_to_intervals_stays_in_range_and_keeps_the_reading
         assert inside(found, point).all()
         assert (found >= feature.low).all()
         assert (found <= feature.high).all()
-    assert (grid.widths(narrow) <= np.maximum(grid.widths(covered), 1)).all()
-    assert (grid.widths(wide) >= grid.widths(covered)).all()
+    width = intervals.width_of(grid, 0, covered[0])
+    assert intervals.width_of(grid, 0, narrow[0]) <= max(width, 1)
+    assert intervals.width_of(grid, 0, wide[0]) >= width
 
 
 @pytest.mark.parametrize(
@@ -188,8 +207,8 @@ def test_a_whole_real_circle_stays_whole_when_it_is_generalized() -> None:
 def test_multiples_of_steps_are_the_nearest_numbers_whatever_the_size_of_steps() -> None:
     for power in (-15, -3, 0, 6):
         grid = grid_of(Feature("f", 0.0, 2.0 * 10.0**power, "real"))
-        found = grid.values(np.array([[3.0], [7.0], [13.0]]))[:, 0].tolist()
-        assert found == [float(f"{digits}e{power}") for digits in ("0.3", "0.7", "1.3")]
+        values = [intervals.value_at(grid, 0, number) for number in (3.0, 7.0, 13.0)]
+        assert values == [float(f"{digits}e{power}") for digits in ("0.3", "0.7", "1.3")]
 
 
 @pytest.mark.parametrize(
@@ -203,9 +222,11 @@ def test_multiples_of_steps_are_the_nearest_numbers_whatever_the_size_of_steps()
     ],
 )
 def test_cyclic_intervals_between_steps_are_widened_to_steps(given: Any, expected: Any) -> None:
-    assert grid_of(DEGREES).rounded_outwards(box(given)).tolist() == [list(expected)]
-    linear = grid_of(Feature("degrees", 3, 358))
-    assert linear.rounded_outwards(box((12, 15))).tolist() == [[12, 15]]
+    cyclic, linear = box(given)[None], box((12, 15))[None]
+    intervals.round_outwards(grid_of(DEGREES), cyclic)
+    intervals.round_outwards(grid_of(Feature("degrees", 3, 358)), linear)
+    assert cyclic.tolist() == [[list(expected)]]
+    assert linear.tolist() == [[[12, 15]]]
 
 
 # Intervals of a circle of eight values, against sets
@@ -229,7 +250,7 @@ def test_overlap_and_hull_on_a_circle_are_those_of_sets() -> None:
     grid = grid_of(WIND)
     for a, b in itertools.product(ARCS, repeat=2):
         one, two = values_of(a), values_of(b)
-        assert intervals.overlaps(grid, box(a), box(b))[0] == pytest.approx(len(one & two) / len(one | two))
+        assert overlaps(grid, box(a), box(b))[0] == pytest.approx(len(one & two) / len(one | two))
         found = values_of(intervals.hull(grid, box(a), box(b)))
         assert found >= one | two
         assert len(found) == size_of_smallest(one | two)
@@ -255,8 +276,8 @@ def test_overlaps_are_shares(feature: Feature) -> None:
     ends = [float(value) for value in np.linspace(feature.low, feature.high, 8).round()]
     arcs = list(itertools.product(ends, ends))
     for a, b in itertools.product(arcs, arcs):
-        assert 0 <= intervals.overlaps(grid, box(a), box(b))[0] <= 1
-    assert intervals.overlaps(grid, box((ends[0], ends[-1])), box((ends[0], ends[-1])))[0] == 1
+        assert 0 <= overlaps(grid, box(a), box(b))[0] <= 1
+    assert overlaps(grid, box((ends[0], ends[-1])), box((ends[0], ends[-1])))[0] == 1
 
 
 # Operators
@@ -272,85 +293,92 @@ def plan_of(*rules: tuple[tuple[float, float], int, float]) -> Plan:
     return Plan(bounds, actions, known, np.zeros(len(rules), dtype=np.bool_))
 
 
-def trace_of(plan: Plan, episodes: list[list[tuple[float, int]]], payoffs: list[float]) -> Trace:
+def trace_of(episodes: list[list[tuple[float, int]]], payoffs: list[float]) -> Trace:
     """Return a trace from readings and actions by episode, with their payoffs."""
     longest = max(map(len, episodes))
     readings, taken = np.zeros((len(episodes), longest, 1)), np.full((len(episodes), longest), -1)
     for e, steps in enumerate(episodes):
         for t, (reading, action) in enumerate(steps):
             readings[e, t, 0], taken[e, t] = reading, action
-    return Trace.of(plan, readings, taken, np.array(payoffs))
+    return Trace.of(readings, taken, np.array(payoffs))
 
 
 def setting(**changes: Any) -> Setting:
-    return Setting(grid_of(CELL), 3, SAMUELParameters(**changes).filled())
+    return Setting.of(grid_of(CELL), 3, SAMUELParameters(**changes).filled())
 
 
-def made(name: str, plan: Plan, trace: Trace, **changes: Any) -> tuple[Any, int] | None:
+def made(name: str, plan: Plan, trace: Trace, key: Any = KEY, **changes: Any) -> tuple[Any, int] | None:
     """Return the condition and the action that an operator makes."""
-    rule = new_rule(name, plan, trace, setting(**changes), KEY)
-    return None if rule is None else (rule.bounds[0].tolist(), rule.action)
+    rule = Rule(np.empty((1, 2)), np.empty(COLUMNS))
+    action = make_rule(OPERATORS.index(name), plan, trace, setting(**changes), key, rule)
+    return None if action < 0 else (rule.bounds[0].tolist(), action)
+
+
+def grown_by(
+    names: list[str], plan: Plan, trace: Trace, how: Setting, most: int, key: Any = KEY
+) -> tuple[Plan, list[int]]:
+    """Return a plan with the rules that operators add, and how many each of them added."""
+    operators, added = np.array([OPERATORS.index(name) for name in names]), np.zeros(7, dtype=np.int64)
+    return applied(plan, operators, trace, how, most, key, added), added.tolist()
 
 
 WALK = plan_of(((0, 7), 0, 0.5), ((0, 7), 1, 0.5), ((2, 3), 2, 0.8))
 
 
 def test_specialize_takes_a_general_weak_rule_of_the_best_paid_episode() -> None:
-    trace = trace_of(WALK, [[(1, 0)], [(6, 1)], [(4, 0)]], [0.2, 1.0, 0.9])
+    trace = trace_of([[(1, 0)], [(6, 1)], [(4, 0)]], [0.2, 1.0, 0.9])
     assert made("specialize", WALK, trace) == ([3, 6], 1)
-    assert made("specialize", WALK, trace_of(WALK, [[(6, 1)]], [0.4])) is None  # paid less than its strength
-    assert made("specialize", WALK, trace_of(WALK, [[(2, 2)]], [1.0])) is None  # not general
+    assert made("specialize", WALK, trace_of([[(6, 1)]], [0.4])) is None  # paid less than its strength
+    assert made("specialize", WALK, trace_of([[(2, 2)]], [1.0])) is None  # not general
 
 
 def test_version_1_specializes_only_rules_that_match_everything() -> None:
     plan = plan_of(((0, 6), 0, 0.1))
-    trace = trace_of(plan, [[(2, 0)]], [1.0])
+    trace = trace_of([[(2, 0)]], [1.0])
     assert made("specialize", plan, trace) == ([1, 4], 0)
     assert made("specialize", plan, trace, version=1) is None
 
 
 def test_generalize_widens_a_strong_rule_of_a_well_paid_episode() -> None:
     plan = plan_of(((0, 7), 0, 0.1), ((2, 2), 1, 0.9))
-    trace = trace_of(plan, [[(2, 1)]], [1.0])
+    trace = trace_of([[(2, 1)]], [1.0])
     assert made("generalize", plan, trace, general_level=1.0) == ([0, 4], 1)
     weak = plan_of(((0, 7), 0, 0.9), ((2, 2), 1, 0.1))
-    assert made("generalize", weak, trace_of(weak, [[(2, 1)]], [1.0]), general_level=1.0) is None
+    assert made("generalize", weak, trace_of([[(2, 1)]], [1.0]), general_level=1.0) is None
 
 
 def test_generalize_takes_rules_that_are_not_narrow() -> None:
     plan = plan_of(((0, 7), 0, 0.1), ((2, 4), 1, 0.9))
-    assert made("generalize", plan, trace_of(plan, [[(4, 1)]], [1.0])) == ([2, 5], 1)
+    assert made("generalize", plan, trace_of([[(4, 1)]], [1.0])) == ([2, 5], 1)
 
 
 def test_cover_extends_a_rule_that_was_active_by_a_partial_match() -> None:
     plan = plan_of(((2, 3), 0, 0.5), ((4, 5), 1, 0.5))
-    assert made("cover", plan, trace_of(plan, [[(7, 1)], [(3, 0)]], [0.1, 0.9])) == ([4, 7], 1)
-    assert made("cover", plan, trace_of(plan, [[(3, 0)]], [0.9])) is None
+    assert made("cover", plan, trace_of([[(7, 1)], [(3, 0)]], [0.1, 0.9])) == ([4, 7], 1)
+    assert made("cover", plan, trace_of([[(3, 0)]], [0.9])) is None
 
 
 def test_avoid_gives_a_rule_of_the_worst_episode_another_action() -> None:
-    trace = trace_of(WALK, [[(1, 1)], [(6, 0)], [(2, 2)]], [0.9, 0.8, 0.0])
+    trace = trace_of([[(1, 1)], [(6, 0)], [(2, 2)]], [0.9, 0.8, 0.0])
     found = made("avoid", WALK, trace)
     assert found is not None
     assert found[0] == [2, 3]
     assert found[1] in (0, 1)
-    assert made("avoid", WALK, trace_of(WALK, [[(1, 1)], [(6, 0)]], [0.5, 0.5])) is None
+    assert made("avoid", WALK, trace_of([[(1, 1)], [(6, 0)]], [0.5, 0.5])) is None
 
 
 def test_merge_covers_two_strong_rules_that_overlap_and_agree() -> None:
     plan = plan_of(((0, 4), 1, 0.9), ((1, 4), 1, 0.9), ((1, 5), 1, 0.1), ((0, 4), 2, 0.9))
-    assert made("merge", plan, trace_of(plan, [[(1, 1)]], [1.0])) == ([0, 4], 1)
-    assert (
-        made("merge", plan_of(((0, 1), 1, 0.9), ((4, 5), 1, 0.9)), trace_of(plan, [[(1, 1)]], [1.0])) is None
-    )
+    assert made("merge", plan, trace_of([[(1, 1)]], [1.0])) == ([0, 4], 1)
+    assert made("merge", plan_of(((0, 1), 1, 0.9), ((4, 5), 1, 0.9)), trace_of([[(1, 1)]], [1.0])) is None
 
 
 def changes_by(name: str, plan: Plan) -> list[tuple[float, ...]]:
     """Return how far a blind operator moved both ends and the action of a plan's rule, for many seeds."""
-    rules = [new_rule(name, plan, None, setting(), stream(seed, name)) for seed in range(300)]
-    assert all(isinstance(rule, Rule) for rule in rules)
+    rules = [made(name, plan, Trace.empty(1), stream(seed, name)) for seed in range(300)]
+    assert None not in rules
     before = np.array([*plan.bounds[0, 0], plan.actions[0]])
-    after = [[*rule.bounds[0], rule.action] for rule in rules if rule is not None]
+    after = [[*rule[0], rule[1]] for rule in rules if rule is not None]
     return [tuple(change) for change in (np.array(after) - before).tolist()]
 
 
@@ -372,17 +400,25 @@ def test_creep_moves_one_end_by_one_step_and_never_the_action() -> None:
 
 
 def test_new_rules_know_what_their_origin_knows_and_are_young_and_the_origin_stays() -> None:
-    trace = trace_of(WALK, [[(6, 1)]], [1.0])
-    grown, adding = applied(WALK, ["specialize", "specialize"], trace, setting(), KEY)
-    assert adding == ["specialize"]
+    trace = trace_of([[(6, 1)]], [1.0])
+    grown, added = grown_by(["specialize", "specialize"], WALK, trace, setting(), 20)
+    assert added == [name == "specialize" for name in OPERATORS]
     assert len(grown.actions) == 4  # the same rule is not added twice
     assert grown.take(slice(3)).known.tobytes() == WALK.known.tobytes()
     assert grown.known[3].tolist() == [0.5, 0.0, 0.5, 0.5, 0.0]
 
 
 def test_a_full_plan_loses_rules_at_random() -> None:
-    trace = trace_of(WALK, [[(6, 1)]], [1.0])
-    assert len(applied(WALK, ["specialize"], trace, setting(most_rules=3), KEY)[0].actions) == 3
+    trace = trace_of([[(6, 1)]], [1.0])
+    assert len(grown_by(["specialize"], WALK, trace, setting(), 3)[0].actions) == 3
+
+
+def drawn_names(changes: dict[str, Any], key: Any) -> list[str]:
+    """Return the operators drawn for a plan, which are those of the oracle."""
+    p = SAMUELParameters(**changes).filled()
+    names = [OPERATORS[number] for number in drawn_operators(rate_ends(p), p.new_rules, key)]
+    assert names == naive_plans.drawn_operators(p, int(key))
+    return names
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -390,18 +426,95 @@ def test_each_operator_has_a_switch(name: str) -> None:
     none: dict[str, Any] = dict.fromkeys(OPERATORS, 0.0)
     off: dict[str, Any] = {name: 0.0, "new_rules": 50}
     alone = {**none, name: 1.0, "new_rules": 5}
-    drawn = [
-        each for seed in range(9) for each in drawn_operators(setting(**off).parameters, stream(seed, "d"))
-    ]
-    assert set(drawn) == set(OPERATORS) - {name}
-    assert drawn_operators(setting(**alone).parameters, KEY) == [name] * 5
-    assert drawn_operators(setting(**none).parameters, KEY) == []
+    drawn = {name for seed in range(9) for name in drawn_names(off, stream(seed, "d"))}
+    assert drawn == set(OPERATORS) - {name}
+    assert drawn_names(alone, KEY) == [name] * 5
+    assert drawn_names(none, KEY) == []
 
 
 def test_version_1_has_no_generalize_merge_creep_and_mutates_in_place() -> None:
     first, second = SAMUELParameters(version=1).filled(), SAMUELParameters().filled()
-    drawn = {name for seed in range(99) for name in drawn_operators(first, stream(seed, "draws"))}
+    drawn = {name for seed in range(99) for name in drawn_names({"version": 1}, stream(seed, "draws"))}
     assert drawn == {"specialize", "cover", "avoid"}
     assert (first.p_mut, first.bid_power, first.caution, first.spec_level) == (0.01, 1.0, 1.0, 1.0)
     assert (second.p_mut, second.bid_power, second.caution, second.spec_level) == (0.0, 10.0, 0.1, 0.5)
     assert SAMUELParameters(version=1, creep=2.0).filled().creep == 2.0
+
+
+# Kernels, against plain oracles
+
+
+WORLDS = {
+    "cells": (CELL, CELL),
+    "circles": (WIND, HOURS, CELL),
+    "real numbers": (SPEED, Feature("r", -0.42, 0.42, "real"), COURSE),
+    "many": (CELL,) * 9,
+}
+
+
+def random_plan(features: tuple[Feature, ...], rules: int, seed: int) -> Plan:
+    """Return a plan that operators could have made, some of its rules alike."""
+    draws, grid = np.random.default_rng(seed), naive_plans.Steps(*grid_of(*features))
+    numbers = np.floor(draws.uniform(grid.first, grid.last + 1, (2, rules, len(features))))
+    linear = ~np.isfinite(grid.periods)
+    first, last = (
+        np.where(linear, numbers.min(axis=0), numbers[0]),
+        np.where(linear, numbers.max(axis=0), numbers[1]),
+    )
+    whole = draws.random(first.shape) < 0.4
+    bounds = grid.bounds(np.where(whole, grid.first, first), np.where(whole, grid.last, last))
+    copies = draws.integers(0, rules, rules // 4)
+    bounds[: len(copies)] = bounds[copies]
+    known = draws.choice([0.0, 0.05, 0.3, 0.31, 0.7, 1.0], (rules, COLUMNS))
+    known[:, AGE] = draws.integers(0, 9, rules)
+    actions, together = draws.integers(0, 3, rules).astype(np.int32), draws.random(rules) < 0.3
+    return separated(Arrays.of([Plan(bounds, actions, known, together)], features))[0]
+
+
+def random_trace(features: tuple[Feature, ...], seed: int) -> Trace:
+    """Return a trace with some episodes that ended early, and some that were paid alike."""
+    draws, (episodes, length) = np.random.default_rng(seed), (6, 5)
+    lows, highs = (np.array([getattr(feature, end) for feature in features]) for end in ("low", "high"))
+    whole = np.array([feature.is_integer for feature in features])
+    readings = draws.uniform(lows, highs, (episodes, length, len(features)))
+    readings = np.where(whole | (draws.random(readings.shape) < 0.1), readings.round(), readings)
+    taken = draws.integers(0, 3, (episodes, length))
+    taken[np.arange(length) >= draws.integers(0, length + 1, episodes)[:, None]] = -1
+    return Trace.of(np.clip(readings, lows, highs), taken, draws.choice([0.0, 0.4, 0.9, 1.0], episodes))
+
+
+def same_plans(plan: Plan, expected: naive_plans.Plan) -> bool:
+    """Return whether two plans are the same to the bit."""
+    columns: Any = zip(plan, expected, strict=True)
+    return all(column.tobytes() == other.astype(column.dtype).tobytes() for column, other in columns)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("world", WORLDS)
+@given(st.integers(0, 10**6), st.integers(1, 24), st.sampled_from([1, 2]), st.integers(6, 30))
+def test_operators_make_the_rules_of_the_oracle_to_the_bit(
+    world: str, seed: int, rules: int, version: Any, most: int
+) -> None:
+    features, key = WORLDS[world], stream(seed, "lamarck")
+    plan, trace = random_plan(features, rules, seed), random_trace(features, seed)
+    draws = np.random.default_rng(seed)
+    p = SAMUELParameters(version=version, merge_overlap=float(draws.choice([0.2, 0.5, 1.0]))).filled()
+    p = p.model_copy(update={"general_level": 0.6, "merge_strength": 0.9, "most_rules": most})
+    names = [str(name) for name in draws.choice(OPERATORS, 8)]
+    grid = grid_of(*features)
+    found, added = grown_by(names, plan, trace, Setting.of(grid, 3, p), most, key)
+    before = naive_plans.Plan(*plan)
+    seen = naive_plans.Trace.of(before, trace.readings, trace.taken, trace.payoffs)
+    how = naive_plans.Setting(naive_plans.Steps(*grid), 3, p)
+    expected, adding = naive_plans.applied(before, names, seen, how, int(key))
+    assert same_plans(found, expected)
+    assert added == [adding.count(name) for name in OPERATORS]
+
+
+@pytest.mark.oracle
+@given(st.integers(0, 10**6), st.one_of(st.integers(1, 40), st.integers(100, 3000)))
+def test_means_are_those_of_numpy_to_the_bit(seed: int, n: int) -> None:
+    values = np.random.default_rng(seed).normal(size=(n, 3))
+    assert mean_of(values[:, 1]) == values[:, 1].mean()
+    rows = np.ascontiguousarray(values[: min(n, 50)].T)
+    assert [mean_of(row) for row in rows] == rows.mean(axis=1).tolist()

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ifthen.jit import kernel
 from ifthen.randomness import fold, uniform
 from ifthen.rules.arrays import Floats, Ints, Mask
-from ifthen.systems.samuel.granularity import Grid
-from ifthen.systems.samuel.plans import ACTIVITY, AGE, Plan, uniforms
-from ifthen.systems.samuel.samuel_operators import mutated, shrunk
+from ifthen.simulate.bids import STRENGTH
+from ifthen.systems.samuel.granularity import Grid, distance, mutate_end, step_at, width_of
+from ifthen.systems.samuel.plans import ACTIVITY, AGE, Plan, same_condition, selected, shrunk, uniforms
 from ifthen.systems.samuel.samuel_parameters import SAMUELParameters
 
 
@@ -40,23 +41,41 @@ def crossed(a: Plan, b: Plan, most: int, key: np.uint64) -> tuple[Plan, Plan]:
     together. A rule that both parents have goes to both children, with what each has learnt (our choice: it
     would else be twice in one of them). A child without rules gets the first rule of a parent.
     """
-    first_a, first_b = (_sides(plan, np.uint64(fold(key, side))) for side, plan in enumerate((a, b)))
-    same = (a.bounds[:, None] == b.bounds).all(axis=(2, 3)) & (a.actions[:, None] == b.actions)
-    shared_a, shared_b = same.any(axis=1), same.any(axis=0)
-    one = a.take(first_a | shared_a).joined(b.take(first_b & ~shared_b))
-    two = b.take(~first_b | shared_b).joined(a.take(~first_a & ~shared_a))
-    children = (one if len(one.actions) else a.take([0]), two if len(two.actions) else b.take([0]))
+    first, second = shared_out(a, b, key)
     return (
-        shrunk(children[0], most, np.uint64(fold(key, 2))),
-        shrunk(children[1], most, np.uint64(fold(key, 3))),
+        shrunk(first, most, np.uint64(fold(key, 2))),
+        shrunk(second, most, np.uint64(fold(key, 3))),
     )
 
 
-def _sides(plan: Plan, key: np.uint64) -> Mask:
+@kernel
+def shared_out(a: Plan, b: Plan, key: np.uint64) -> tuple[Plan, Plan]:
+    """Return two children with the rules of their parents, however many these are."""
+    to_first_a, to_first_b = sides_of(a, fold(key, 0)), sides_of(b, fold(key, 1))
+    to_second_a, to_second_b = ~to_first_a, ~to_first_b
+    common_b = np.zeros(len(b.actions), dtype=np.bool_)
+    for i in range(len(a.actions)):
+        for j in range(len(b.actions)):
+            if a.actions[i] == b.actions[j] and same_condition(a.bounds[i], b.bounds[j]):
+                to_first_a[i], to_second_a[i], common_b[j] = True, False, True
+    for j in range(len(b.actions)):
+        if common_b[j]:
+            to_first_b[j], to_second_b[j] = False, True
+    if not (to_first_a.any() or to_first_b.any()):
+        to_first_a[0] = True
+    if not (to_second_b.any() or to_second_a.any()):
+        to_second_b[0] = True
+    return selected(a, to_first_a, b, to_first_b), selected(b, to_second_b, a, to_second_a)
+
+
+@kernel
+def sides_of(plan: Plan, key: np.uint64) -> Mask:
     """Return which rules go to the first child, `(rules,)`."""
     n = len(plan.actions)
-    draws = uniforms(key, n + 1) < 0.5
-    sides: Mask = np.where(plan.together, draws[n], draws[:n])
+    draws = uniforms(key, n + 1)
+    sides = np.empty(n, dtype=np.bool_)
+    for rule in range(n):
+        sides[rule] = draws[n if plan.together[rule] else rule] < 0.5
     return sides
 
 
@@ -64,27 +83,34 @@ def with_mutations(plan: Plan, p_mut: float, grid: Grid, n_actions: int, key: np
     """Return a plan in which each value of each rule became any legal one with probability `p_mut`."""
     if p_mut == 0.0:
         return plan
-    n, features = plan.bounds.shape[:2]
+    mutant = plan._replace(bounds=plan.bounds.copy(), actions=plan.actions.copy())
+    mutate_rules(mutant, p_mut, grid, n_actions, key)
+    return mutant
+
+
+@kernel
+def mutate_rules(plan: Plan, p_mut: float, grid: Grid, n_actions: int, key: np.uint64) -> None:
+    """Set each value of each rule to any legal one with probability `p_mut`."""
+    features = plan.bounds.shape[1]
     values = 2 * features + 1
-    bounds, actions = plan.bounds.copy(), plan.actions.copy()
-    for at in np.flatnonzero(uniforms(key, n * values) < p_mut).tolist():
-        rule, value = divmod(at, values)
-        u = uniform(key, n * values + at)
-        if value == 2 * features:
-            actions[rule] = int(u * n_actions)
-        else:
-            bounds[rule, value // 2] = mutated(grid, bounds[rule], value, u)
-    return plan._replace(bounds=bounds, actions=actions)
+    n_values = len(plan.actions) * values
+    for place in range(n_values):
+        if uniform(key, place) < p_mut:
+            rule, value = place // values, place % values
+            u = uniform(key, n_values + place)
+            if value == 2 * features:
+                plan.actions[rule] = int(u * n_actions)
+            else:
+                d = value // 2
+                mutate_end(grid, d, value % 2, u, plan.bounds[rule, d])
 
 
-def aged(plan: Plan, active: Mask, parameters: SAMUELParameters) -> Plan:
-    """Return a plan a generation older, given which rules were active in it, `(rules,)`."""
-    known = plan.known.copy()
-    old = known[:, ACTIVITY]
-    grown = old + parameters.activity_gain * (1 - old)
-    known[:, ACTIVITY] = np.where(active, grown, parameters.activity_decay * old)
-    known[:, AGE] += 1
-    return plan._replace(known=known)
+def age(known: Floats, active: Mask, parameters: SAMUELParameters) -> None:
+    """Make rules a generation older, given what they know `(…, 5)` and which were active `(…)`."""
+    activity = known[..., ACTIVITY]
+    risen = activity + parameters.activity_gain * (1 - activity)
+    known[..., ACTIVITY] = np.where(active, risen, parameters.activity_decay * activity)
+    known[..., AGE] += 1
 
 
 def with_deletions(plan: Plan, grid: Grid, parameters: SAMUELParameters) -> Plan:
@@ -92,26 +118,58 @@ def with_deletions(plan: Plan, grid: Grid, parameters: SAMUELParameters) -> Plan
 
     The strongest rule stays. No rule counts as weak where the greatest strength is 0 or less.
     """
-    p, strengths, n = parameters, plan.strengths, len(plan.actions)
+    p = parameters
     assert p.most_rules is not None
-    if not p.delete or n < p.delete_share * p.most_rules:
+    if not p.delete or len(plan.actions) < p.delete_share * p.most_rules:
         return plan
-    idle = plan.known[:, ACTIVITY] < p.delete_activity
-    greatest = strengths.max()
-    weak = (greatest > 0) & (strengths < p.delete_strength * greatest)
-    drop = (plan.known[:, AGE] >= p.delete_age) & (idle | weak | contained(plan, grid))
-    drop[np.argmax(strengths)] = False
-    return plan.take(~drop)
+    return without_useless(plan, grid, p.delete_age, p.delete_activity, p.delete_strength)
 
 
+@kernel
+def without_useless(plan: Plan, grid: Grid, old: int, least_activity: float, least_strength: float) -> Plan:
+    """Return a plan without its old rules that are idle, weak or contained."""
+    strengths, keep = plan.known[:, STRENGTH], contained(plan, grid)
+    strongest = np.argmax(strengths)
+    greatest = strengths[strongest]
+    for rule in range(len(keep)):
+        idle = plan.known[rule, ACTIVITY] < least_activity
+        weak = greatest > 0.0 and strengths[rule] < least_strength * greatest
+        keep[rule] = plan.known[rule, AGE] < old or not (idle or weak or keep[rule])
+    keep[strongest] = True
+    return selected(plan, keep, plan, np.zeros(0, dtype=np.bool_))
+
+
+@kernel
 def contained(plan: Plan, grid: Grid) -> Mask:
     """Return which rules lie in a more general rule with the same action and at least their strength."""
-    first, _ = grid.cells(plan.bounds)
-    width = grid.widths(plan.bounds)
-    offset = grid.distance(first[:, None], first[None])  # from the outer rule's first step to the inner one's
-    whole = width[:, None] == grid.last - grid.first
-    inside = whole | ((offset >= 0) & (offset + width[None] <= width[:, None]))
-    wider = (width[:, None] > width[None]).any(axis=2)
-    strong = plan.strengths[:, None] >= plan.strengths[None]
-    same = plan.actions[:, None] == plan.actions[None]
-    return np.asarray((inside.all(axis=2) & wider & strong & same).any(axis=0))
+    n, features = plan.bounds.shape[0], plan.bounds.shape[1]
+    firsts, widths = np.empty((n, features)), np.empty((n, features))
+    for rule in range(n):
+        for d in range(features):
+            firsts[rule, d] = step_at(grid, d, plan.bounds[rule, d, 0])
+            widths[rule, d] = width_of(grid, d, plan.bounds[rule, d])
+    inner = np.zeros(n, dtype=np.bool_)
+    for rule in range(n):
+        for other in range(n):
+            if (
+                plan.actions[other] == plan.actions[rule]
+                and plan.known[other, STRENGTH] >= plan.known[rule, STRENGTH]
+                and lies_in(grid, firsts, widths, rule, other)
+            ):
+                inner[rule] = True
+                break
+    return inner
+
+
+@kernel
+def lies_in(grid: Grid, firsts: Floats, widths: Floats, inner: int, outer: int) -> bool:
+    """Return whether a rule lies in a more general one, from first steps and widths `(rules, features)`."""
+    wider = False
+    for d in range(firsts.shape[1]):
+        width, room = widths[inner, d], widths[outer, d]
+        wider |= room > width
+        if room != grid.last[d] - grid.first[d]:
+            offset = distance(grid, d, firsts[outer, d], firsts[inner, d])
+            if offset < 0.0 or offset + width > room:
+                return False
+    return wider

@@ -34,17 +34,17 @@ def list_of(plan: Plan, task: Task) -> DecisionList:
     order = np.lexsort((np.arange(n), plan.actions, -plan.strengths))
     whole = whole_box(task.features).astype(np.float64)
     bounds, actions = plan.bounds[order], plan.actions[order]
-    found = shown_rules(bounds, actions, whole)
+    listed = shown_rules(bounds, actions, whole)
     for left_out in range(1, features + 1):
-        if (found[0][-1] == whole).all():
+        if (listed[0][-1] == whole).all():
             break
-        enough = len(found[0]) + math.comb(features, left_out) * n <= MOST_LISTED
+        enough = len(listed[0]) + math.comb(features, left_out) * n <= MOST_LISTED
         boxes = widened(bounds, whole, left_out if enough else features)
-        more = boxes.reshape(-1, features, 2), np.repeat(actions, boxes.shape[1])
-        boxes, chosen = np.concatenate([found[0], more[0]]), np.concatenate([found[1], more[1]])
-        found = shown_rules(boxes, chosen, whole)
-    kind = bounds_type(task.features)
-    return DecisionList(found[0].astype(kind), found[1], task.features, task.action_names)
+        partial = boxes.reshape(-1, features, 2), np.repeat(actions, boxes.shape[1])
+        boxes, chosen = np.concatenate([listed[0], partial[0]]), np.concatenate([listed[1], partial[1]])
+        listed = shown_rules(boxes, chosen, whole)
+    dtype = bounds_type(task.features)
+    return DecisionList(listed[0].astype(dtype), listed[1], task.features, task.action_names)
 
 
 def widened(bounds: Floats, whole: Floats, left_out: int) -> Floats:

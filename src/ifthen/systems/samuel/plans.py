@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.jit import kernel
 from ifthen.randomness import uniform
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.batch import STRENGTH as STRONGEST
@@ -15,7 +16,7 @@ from ifthen.rules.batch import RuleBatch
 from ifthen.rules.feature import Feature, bounds_type, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.bids import MEAN, MIDDLE, STRENGTH, VARIANCE
-from ifthen.systems.samuel.granularity import Grid
+from ifthen.systems.samuel.granularity import Grid, round_outwards
 from ifthen.tasks.task import Task
 
 ACTIVITY = 3
@@ -43,16 +44,6 @@ class Plan(NamedTuple):
     def take(self, rules: Any) -> Plan:
         """Return some of the rules, by number or by mask."""
         return Plan._make(column[rules] for column in self)
-
-    def joined(self, other: Plan) -> Plan:
-        """Return the rules of two plans as one."""
-        pairs: Any = zip(self, other, strict=True)
-        return Plan._make(np.concatenate(pair) for pair in pairs)
-
-    def has(self, bounds: Floats, action: int) -> bool:
-        """Return whether a rule with this condition and action is in the plan."""
-        same = (self.bounds == bounds).all(axis=(1, 2)) & (self.actions == action)
-        return bool(same.any())
 
     @property
     def strengths(self) -> Floats:
@@ -95,18 +86,13 @@ class Arrays(NamedTuple):
         n, most = len(plans), int(lengths.max())
         bounds = np.empty((n, most, len(features), 2), dtype=bounds_type(features))
         bounds[:] = lows_and_highs(features)[0][:, None]
-        made = cls(
-            bounds,
-            np.zeros((n, most), dtype=np.int32),
-            np.zeros((n, most, COLUMNS)),
-            np.zeros((n, most), dtype=np.bool_),
-            lengths,
-        )
+        actions, learnt = np.zeros((n, most), dtype=np.int32), np.zeros((n, most, COLUMNS))
+        together = np.zeros((n, most), dtype=np.bool_)
         for i, plan in enumerate(plans):
-            columns: Any = zip(made[:4], plan, strict=True)
-            for whole, own in columns:
-                whole[i, : lengths[i]] = own
-        return made
+            n_rules = len(plan.actions)
+            bounds[i, :n_rules], actions[i, :n_rules] = plan.bounds, plan.actions
+            learnt[i, :n_rules], together[i, :n_rules] = plan.known, plan.together
+        return cls(bounds, actions, learnt, together, lengths)
 
     @property
     def batch(self) -> RuleBatch:
@@ -116,14 +102,12 @@ class Arrays(NamedTuple):
 
 def separated(arrays: Arrays | Population) -> list[Plan]:
     """Return the plans of arrays one by one; of a population, the one handed out last."""
-    columns: tuple[NDArray[Any], ...] = (
-        arrays.bounds.astype(np.float64),
-        arrays.actions,
-        arrays.learnt,
-        arrays.together,
-    )
-    rows = enumerate(arrays.lengths.tolist())
-    return [Plan._make(column[i, :rules].copy() for column in columns) for i, rules in rows]
+    bounds = arrays.bounds.astype(np.float64)
+    actions, learnt, together = arrays.actions, arrays.learnt, arrays.together
+    return [
+        Plan(bounds[i, :n].copy(), actions[i, :n].copy(), learnt[i, :n].copy(), together[i, :n].copy())
+        for i, n in enumerate(arrays.lengths.tolist())
+    ]
 
 
 class Payoffs(NamedTuple):
@@ -173,14 +157,75 @@ def first_plan(task: Task, grid: Grid, mean: float, start: RuleSet | None) -> Pl
     bounds = np.repeat(whole[None], task.n_actions, axis=0)
     actions, means = np.arange(task.n_actions, dtype=np.int32), np.full(task.n_actions, mean)
     if start is not None:
-        own = 1.0 - np.arange(len(start)) / (UPPER_HALF * len(start))
-        bounds = np.concatenate([grid.rounded_outwards(start.bounds.astype(np.float64)), bounds])
-        actions, means = np.concatenate([start.actions, actions]), np.concatenate([own, means])
+        first_means = 1.0 - np.arange(len(start)) / (UPPER_HALF * len(start))
+        first_bounds = np.array(start.bounds, dtype=np.float64, order="C")
+        round_outwards(grid, first_bounds)
+        bounds = np.concatenate([first_bounds, bounds])
+        actions, means = np.concatenate([start.actions, actions]), np.concatenate([first_means, means])
     known = np.zeros((len(actions), COLUMNS))
     known[:, MEAN], known[:, STRENGTH] = means, means
     return Plan(bounds, actions.astype(np.int32), known, np.zeros(len(actions), dtype=np.bool_))
 
 
+@kernel
 def uniforms(key: np.uint64, n: int) -> Floats:
     """Return the first n numbers in [0, 1) of a stream."""
-    return np.array([uniform(key, position) for position in range(n)])
+    draws = np.empty(n)
+    for position in range(n):
+        draws[position] = uniform(key, position)
+    return draws
+
+
+@kernel
+def empty_plan(n: int, features: int) -> Plan:
+    """Return a plan with room for n rules."""
+    return Plan(
+        np.empty((n, features, 2)),
+        np.empty(n, dtype=np.int32),
+        np.empty((n, COLUMNS)),
+        np.empty(n, dtype=np.bool_),
+    )
+
+
+@kernel
+def copy_rule(source: Plan, rule: int, target: Plan, place: int) -> None:
+    """Copy a rule of a plan to a place of another."""
+    for d in range(source.bounds.shape[1]):
+        target.bounds[place, d, 0], target.bounds[place, d, 1] = (
+            source.bounds[rule, d, 0],
+            source.bounds[rule, d, 1],
+        )
+    for column in range(COLUMNS):
+        target.known[place, column] = source.known[rule, column]
+    target.actions[place], target.together[place] = source.actions[rule], source.together[rule]
+
+
+@kernel
+def selected(first: Plan, keep_first: Mask, second: Plan, keep_second: Mask) -> Plan:
+    """Return the rules to keep of a plan, `(rules,)`, and behind them those of a second one."""
+    plan = empty_plan(keep_first.sum() + keep_second.sum(), first.bounds.shape[1])
+    place = 0
+    for rule in range(len(keep_first)):
+        if keep_first[rule]:
+            copy_rule(first, rule, plan, place)
+            place += 1
+    for rule in range(len(keep_second)):
+        if keep_second[rule]:
+            copy_rule(second, rule, plan, place)
+            place += 1
+    return plan
+
+
+@kernel
+def same_condition(bounds: Floats, others: Floats) -> bool:
+    """Return whether two conditions `(features, 2)` are the same."""
+    same = True
+    for d in range(len(bounds)):
+        same &= bounds[d, 0] == others[d, 0] and bounds[d, 1] == others[d, 1]
+    return same
+
+
+def shrunk(plan: Plan, most: int, key: np.uint64) -> Plan:
+    """Return a plan with at most `most` rules; which ones stay is drawn at random."""
+    n = len(plan.actions)
+    return plan if n <= most else plan.take(np.sort(np.argsort(uniforms(key, n))[:most]))

@@ -8,15 +8,14 @@ out.
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ifthen.errors import ParameterError, TaskError
-from ifthen.randomness import stream, uniform
-from ifthen.rules.arrays import Floats, Mask
+from ifthen.randomness import fold, stream, uniform
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import batch_of
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import bounds_type, lows_and_highs
@@ -37,7 +36,7 @@ from ifthen.systems.model_file import (
 from ifthen.systems.pittsburgh_system import check_sizes
 from ifthen.systems.records import Record
 from ifthen.systems.samuel.breeding import (
-    aged,
+    age,
     crossed,
     drawn_parents,
     moved_baseline,
@@ -47,7 +46,14 @@ from ifthen.systems.samuel.breeding import (
 from ifthen.systems.samuel.granularity import Grid
 from ifthen.systems.samuel.listed import list_of
 from ifthen.systems.samuel.plans import COLUMNS, Arrays, Payoffs, Plan, Population, first_plan, separated
-from ifthen.systems.samuel.samuel_operators import BLIND, Setting, Trace, applied, drawn_operators
+from ifthen.systems.samuel.samuel_operators import (
+    FIRST_SEEING,
+    Setting,
+    Trace,
+    applied,
+    drawn_operators,
+    rate_ends,
+)
 from ifthen.systems.samuel.samuel_parameters import OPERATORS, SAMUELParameters
 from ifthen.systems.start_rules import check_length
 from ifthen.systems.system import System
@@ -112,7 +118,7 @@ class SAMUEL(System):
     def setting(self) -> Setting:
         """What all operators get: steps of features, the number of actions, and the parameters."""
         p, task = self.parameters, self.task
-        return Setting(Grid.of(task.features, p.granularity), task.n_actions, p)
+        return Setting.of(Grid.of(task.features, p.granularity), task.n_actions, p)
 
     def begin(self, goal: Goal) -> tuple[Population, Record]:
         """Return a population of first plans, all alike, after their first operators and episodes."""
@@ -135,13 +141,15 @@ class SAMUEL(System):
         assert p.p_mut is not None
         chosen = drawn_parents(values, baseline, stream(self.seed, "select", epoch))
         children: list[Plan] = []
+        cross, crosses = stream(self.seed, "cross", epoch), stream(self.seed, "crosses", epoch)
         for first, second in chosen.reshape(-1, 2).tolist():
-            pair, key = (parents[first], parents[second]), stream(self.seed, "cross", epoch, len(children))
-            crosses = uniform(stream(self.seed, "crosses", epoch, len(children)), 0) < p.p_cross
-            children += crossed(*pair, p.most_rules, key) if crosses else pair
+            pair, number = (parents[first], parents[second]), len(children)
+            is_crossed = uniform(substream(crosses, number), 0) < p.p_cross
+            children += crossed(*pair, p.most_rules, substream(cross, number)) if is_crossed else pair
         children = [with_deletions(child, grid, p) for child in children]
+        mutate = stream(self.seed, "mutate", epoch)
         return [
-            with_mutations(child, p.p_mut, grid, self.task.n_actions, stream(self.seed, "mutate", epoch, i))
+            with_mutations(child, p.p_mut, grid, self.task.n_actions, substream(mutate, i))
             for i, child in enumerate(children)
         ]
 
@@ -186,6 +194,11 @@ class SAMUEL(System):
         return population
 
 
+def substream(key: np.uint64, number: int) -> np.uint64:
+    """Return a numbered stream of a stream: compiled code hands back a plain int."""
+    return np.uint64(fold(key, number))
+
+
 class Generation:
     """The plans of a generation while they play.
 
@@ -203,39 +216,45 @@ class Generation:
         self.system, self.epoch, self.parameters = system, epoch, system.parameters
         self.handed_out, self.payoffs = handed_out, payoffs
         self.episodes, self.steps = 0, 0
-        self.adding: Counter[str] = Counter()
-        self.names = [drawn_operators(self.parameters, self.key("operators", i)) for i in range(len(plans))]
-        self.plans = self.with_new_rules(plans, None)
+        self.added: Ints = np.zeros(len(OPERATORS), dtype=np.int64)
+        operators, ends = self.key("operators"), rate_ends(self.parameters)
+        self.operators = [
+            drawn_operators(ends, self.parameters.new_rules, substream(operators, i))
+            for i in range(len(plans))
+        ]
+        self.arrays = self.arrays_of(self.with_new_rules(plans, None))
 
-    def key(self, purpose: str, *numbers: int) -> np.uint64:
+    def key(self, purpose: str) -> np.uint64:
         """Return a stream of this generation."""
-        return stream(self.system.seed, purpose, self.epoch, *numbers)
+        return stream(self.system.seed, purpose, self.epoch)
+
+    def arrays_of(self, plans: list[Plan]) -> Arrays:
+        """Return plans as arrays."""
+        return Arrays.of(plans, self.system.task.features)
 
     def played(self, baseline: float | None, before: Record | None) -> tuple[Population, Record]:
         """Play all phases; return the population and the history's row."""
         p = self.parameters
         first = self.play("pre", p.pre_episodes, learns=True)
-        self.plans = self.with_new_rules(self.plans, first)
-        later = [self.play("post", p.post_episodes, learns=True)]
-        later.append(self.play("cluster", p.cluster_episodes))
-        self.keep_together(later[-1])
-        later.append(self.play("fitness", p.fitness_episodes))
-        active: Mask = np.asarray(np.concatenate([each.active for each in later], axis=1).any(axis=1))
-        self.plans = [
-            aged(plan, own[: len(plan.actions)], p) for plan, own in zip(self.plans, active, strict=True)
-        ]
-        values = later[-1].payoffs.mean(axis=1)
+        self.arrays = self.arrays_of(self.with_new_rules(separated(self.arrays), first))
+        post = self.play("post", p.post_episodes, learns=True)
+        cluster = self.play("cluster", p.cluster_episodes)
+        self.keep_together(cluster)
+        measured = self.play("fitness", p.fitness_episodes)
+        active = post.active.any(axis=1) | cluster.active.any(axis=1) | measured.active.any(axis=1)
+        age(self.arrays.learnt, np.asarray(active), p)
+        plans, values = separated(self.arrays), measured.payoffs.mean(axis=1)
         if self.handed_out is None or self.epoch % p.retest_every == 0:
-            self.handed_out = self.best_of_retest(values)
+            self.handed_out = self.best_of_retest(plans, values)
         baseline = moved_baseline(baseline, values, p)
-        arrays = Arrays.of([*self.plans, self.handed_out], self.system.task.features)
+        arrays = self.arrays_of([*plans, self.handed_out])
         numbers = np.array([baseline, self.payoffs.low, self.payoffs.high])
         return Population(*arrays, values, numbers), self.row(values, baseline, before)
 
     def play(self, phase: str, episodes: int, learns: bool = False) -> Bids:
         """Let all plans play a phase, and learn from it where strengths are not frozen."""
-        p, arrays = self.parameters, Arrays.of(self.plans, self.system.task.features)
-        played = self.bids(arrays, phase, episodes, p.learning_rate if learns else 0.0)
+        p = self.parameters
+        played = self.bids(self.arrays, phase, episodes, p.learning_rate if learns else 0.0)
         wider = self.payoffs.with_seen(played.payoffs)
         if not np.isfinite([wider.low, wider.high, wider.high - wider.low]).all() and played.payoffs.size:
             raise TaskError(
@@ -243,10 +262,9 @@ class Generation:
                 "rewards down, for example with gymnasium.wrappers.TransformReward."
             )
         assert p.caution is not None
-        self.plans = separated(arrays)
-        handed_out = [] if self.handed_out is None else [self.handed_out]
-        for plan in [*self.plans, *handed_out]:
-            self.payoffs.rescale(wider, plan.known, p.caution)
+        self.payoffs.rescale(wider, self.arrays.learnt, p.caution)
+        if self.handed_out is not None:
+            self.payoffs.rescale(wider, self.handed_out.known, p.caution)
         self.payoffs = wider
         return played
 
@@ -274,35 +292,32 @@ class Generation:
 
     def with_new_rules(self, plans: list[Plan], played: Bids | None) -> list[Plan]:
         """Return plans with the rules of the operators drawn: of the blind ones where nothing was played."""
-        grown = []
+        keys = self.key("blind" if played is None else "lamarck")
+        most, features = self.parameters.most_rules, self.system.task.features
+        assert most is not None
+        trace, grown = Trace.empty(len(features)), []
+        if played is not None:
+            readings = np.clip(played.readings, *lows_and_highs(features))
+            traces = Trace.of(readings, played.taken, self.payoffs.scaled(played.payoffs))
         for i, plan in enumerate(plans):
-            names = [name for name in self.names[i] if (name in BLIND) == (played is None)]
-            key = self.key("blind" if played is None else "lamarck", i)
-            if names:
-                trace = None if played is None else self.trace(plan, i, played)
-                with_more, adding = applied(plan, names, trace, self.system.setting, key)
-                self.adding.update(adding)
-                grown.append(with_more)
-            else:
+            seeing = self.operators[i] >= FIRST_SEEING
+            operators = self.operators[i][seeing if played is not None else ~seeing]
+            if len(operators) == 0:
                 grown.append(plan)
+                continue
+            if played is not None:
+                trace = traces.take(i)
+            key = substream(keys, i)
+            grown.append(applied(plan, operators, trace, self.system.setting, most, key, self.added))
         return grown
-
-    def trace(self, plan: Plan, i: int, played: Bids) -> Trace:
-        """Return what plan number i did."""
-        readings = np.clip(played.readings[i], *lows_and_highs(self.system.task.features))
-        return Trace.of(plan, readings, played.taken[i], self.payoffs.scaled(played.payoffs[i]))
 
     def keep_together(self, played: Bids) -> None:
         """Mark the rules of each plan that were active in its best episode."""
-        if not played.payoffs.shape[1]:
-            return
-        best = played.payoffs.argmax(axis=1)
-        self.plans = [
-            plan._replace(together=played.active[i, best[i], : len(plan.actions)].copy())
-            for i, plan in enumerate(self.plans)
-        ]
+        if played.payoffs.shape[1]:
+            best = played.payoffs.argmax(axis=1)
+            self.arrays.together[:] = played.active[np.arange(len(best)), best]
 
-    def best_of_retest(self, values: Floats) -> Plan:
+    def best_of_retest(self, plans: list[Plan], values: Floats) -> Plan:
         """Return the plan with the highest mean payoff of the best ones and the one handed out so far.
 
         They play the same new episodes; the highest bid always wins, as in what is handed out.
@@ -311,9 +326,8 @@ class Generation:
         few = max(1, int(np.ceil(p.retest_share * len(values))))
         best = np.argsort(-values, kind="stable")[:few]
         rivals = [] if self.handed_out is None else [self.handed_out]
-        rivals += [self.plans[i] for i in best.tolist()]
-        arrays = Arrays.of(rivals, self.system.task.features)
-        played = self.bids(arrays, "retest", p.retest_episodes, 0.0, greedy=True)
+        rivals += [plans[i] for i in best.tolist()]
+        played = self.bids(self.arrays_of(rivals), "retest", p.retest_episodes, 0.0, greedy=True)
         return rivals[int(played.payoffs.mean(axis=1).argmax())]
 
     def row(self, values: Floats, baseline: float, before: Record | None) -> Record:
@@ -331,10 +345,10 @@ class Generation:
             "median_fitness": float(np.median(values)),
             **system.simulator.measures(batch, 0),
             "baseline": baseline,
-            "mean_length": float(np.mean([len(plan.actions) for plan in self.plans])),
+            "mean_length": float(np.mean(self.arrays.lengths)),
             "plan_length": len(self.handed_out.actions),
             "rules": len(rules),
-            **{f"by_{name}": self.adding[name] for name in OPERATORS},
+            **{f"by_{name}": count for name, count in zip(OPERATORS, self.added.tolist(), strict=True)},
             "episodes": int(so_far["episodes"]) + self.episodes,
             "steps": int(so_far["steps"]) + self.steps,
             "ga_invocations": int(so_far["ga_invocations"]) + n // 2,

@@ -1,269 +1,397 @@
 """The operators that add a rule to a plan: MUTATION, CREEP, and those that look at what was played.
 
 SPECIALIZE, GENERALIZE, COVER and AVOID are Lamarckian: they change rules by what happened to them in episodes
-before selection, and what they make is inherited. Each operator gives one new rule, or None where there is
+before selection, and what they make is inherited. Each operator gives one new rule, or none where there is
 nothing for it to do; the rule it was made from stays. A new rule begins with what its origin has learnt.
+
+An operator is a kernel that writes the new rule's condition and statistics, and returns its action: −1 where
+it makes none.
 
 Where the guide leaves a choice, the operator's docstring and `docs/family.md` say what was chosen here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ifthen.jit import kernel
 from ifthen.randomness import below, fold, uniform
 from ifthen.rules.arrays import Floats, Ints, Mask
-from ifthen.rules.box import inside
-from ifthen.systems.samuel.granularity import Grid, covering, crept, generalized, hull, overlaps, specialized
-from ifthen.systems.samuel.plans import AGE, Plan, uniforms
+from ifthen.simulate.bids import STRENGTH
+from ifthen.systems.samuel.granularity import (
+    Grid,
+    covering,
+    crept,
+    generalized,
+    holds_reading,
+    hull,
+    mutate_end,
+    put_overlaps,
+    share_of,
+    specialized,
+)
+from ifthen.systems.samuel.means import mean_of
+from ifthen.systems.samuel.plans import AGE, COLUMNS, Plan, copy_rule, empty_plan, same_condition, shrunk
 from ifthen.systems.samuel.samuel_parameters import OPERATORS, SAMUELParameters
+
+MUTATION, CREEP, SPECIALIZE, GENERALIZE, COVER, AVOID, MERGE = range(len(OPERATORS))
+"""The numbers of the operators. `FIRST_SEEING` and those behind it look at episodes or strengths."""
+FIRST_SEEING = SPECIALIZE
+"""The operators before this one are blind. They are applied before the first episodes."""
+FULL, PARTIAL, EITHER = range(3)
+"""Which rules of a match set an operator takes: full matches, partial ones, or both."""
 
 
 class Trace(NamedTuple):
     """What a plan did: the steps that were kept of its episodes."""
 
     readings: Floats
-    """`(steps, features)`: the points, inside the features' ranges."""
+    """`(episodes, trace, features)`: the points, inside the features' ranges."""
     taken: Ints
-    """`(steps,)`: the actions taken."""
-    episodes: Ints
-    """`(steps,)`: the number of each step's episode."""
+    """`(episodes, trace)`: the actions taken; −1 where fewer steps were made."""
     payoffs: Floats
     """`(episodes,)`: scaled."""
-    full: Mask
-    """`(steps, rules)`: the rules that matched in full and proposed the action taken."""
-    partial: Mask
-    """`(steps, rules)`: the rules that matched in part and proposed the action taken."""
+    best_first: Ints
+    """`(episodes,)`: the numbers of the episodes, the best-paid one first."""
+    worst_first: Ints
+    """`(episodes,)`: the numbers of the episodes, the worst-paid one first."""
 
     @classmethod
-    def of(cls, plan: Plan, readings: Floats, taken: Ints, payoffs: Floats) -> Trace:
-        """Return the trace of a plan, from `(episodes, trace, features)`, `(episodes, trace)` and payoffs."""
-        numbers, places = np.nonzero(taken >= 0)
-        points, actions = readings[numbers, places], taken[numbers, places]
-        scores = np.zeros((len(points), len(plan.actions)), dtype=np.int64)
-        for d in range(points.shape[1]):  # many times as fast as a sum over the last, short axis
-            scores += inside(plan.bounds[:, d], points[:, d, None])
-        chosen = (scores == scores.max(axis=1, keepdims=True)) & (plan.actions == actions[:, None])
-        full = chosen & (scores == plan.bounds.shape[1])
-        return cls(points, actions, numbers, payoffs, full, chosen & ~full)
+    def of(cls, readings: Floats, taken: Ints, payoffs: Floats) -> Self:
+        """Return the trace of a plan, or those of many, with `(plans, …)` in all arrays."""
+        best, worst = (np.argsort(order, axis=-1, kind="stable") for order in (-payoffs, payoffs))
+        return cls(readings, taken, payoffs, best, worst)
 
-    def event(self, possible: Mask, order: Floats, key: np.uint64) -> tuple[int, int] | None:
-        """Draw a step and a rule of those possible, `(steps, rules)`, in the first episode that has any.
+    @classmethod
+    def empty(cls, features: int) -> Self:
+        """Return the trace of a plan that did not play."""
+        return cls.of(np.empty((0, 0, features)), np.empty((0, 0), dtype=np.int64), np.empty(0))
 
-        Args:
-            possible: what to draw from.
-            order: `(episodes,)`: the episode with the lowest number comes first.
-            key: the stream to draw by.
-        """
-        steps, rules = np.nonzero(possible)
-        if not len(steps):
-            return None
-        ranks = np.empty(len(order))
-        ranks[np.argsort(order, kind="stable")] = np.arange(len(order))
-        own = ranks[self.episodes[steps]]
-        best = np.flatnonzero(own == own.min())
-        drawn = best[below(key, 0, len(best))]
-        return int(steps[drawn]), int(rules[drawn])
+    def take(self, i: int) -> Self:
+        """Return the trace of plan number i of many."""
+        return type(self)._make(column[i] for column in self)
 
 
 class Rule(NamedTuple):
-    """A new rule."""
+    """A new rule but for its action."""
 
     bounds: Floats
     """`(features, 2)`."""
-    action: int
     known: Floats
     """`(5,)`: what its origin knows."""
 
 
 class Setting(NamedTuple):
-    """What all operators get besides a plan."""
+    """What all operators get besides a plan; for the numbers see `SAMUELParameters`."""
 
     grid: Grid
     n_actions: int
-    parameters: SAMUELParameters
+    spec_threshold: float
+    spec_level: float
+    general_level: float
+    merge_overlap: float
+    merge_strength: float
+
+    @classmethod
+    def of(cls, grid: Grid, n_actions: int, parameters: SAMUELParameters) -> Self:
+        """Return the setting that parameters give."""
+        p = parameters
+        assert p.spec_level is not None
+        return cls(
+            grid,
+            n_actions,
+            float(p.spec_threshold),
+            float(p.spec_level),
+            float(p.general_level),
+            float(p.merge_overlap),
+            float(p.merge_strength),
+        )
 
 
-def specialize(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Rule | None:
+@kernel
+def score_of(plan: Plan, rule: int, point: Floats) -> int:
+    """Return how many conditions of a rule hold at a point."""
+    score = 0
+    for d in range(len(point)):
+        score += holds_reading(plan.bounds[rule, d], point[d])
+    return score
+
+
+@kernel
+def put_candidates(plan: Plan, point: Floats, action: int, matching: int, out: Mask) -> None:
+    """Write which rules were active by such a match at a point where an action was taken, `(rules,)`."""
+    features = len(point)
+    best = features if matching == FULL else 0
+    for rule in range(len(plan.actions)):
+        if best == features:
+            break
+        best = max(best, score_of(plan, rule, point))
+    wanted = matching != PARTIAL or best < features
+    for rule in range(len(plan.actions)):
+        out[rule] = wanted and plan.actions[rule] == action and score_of(plan, rule, point) == best
+
+
+@kernel
+def any_of(eligible: Mask, episode: int) -> bool:
+    """Return whether any rule is eligible in an episode."""
+    found = False
+    for rule in range(eligible.shape[1]):
+        found |= eligible[episode, rule]
+    return found
+
+
+@kernel
+def draw_event(
+    plan: Plan, trace: Trace, episodes: Ints, matching: int, eligible: Mask, key: np.uint64
+) -> tuple[int, int, int]:
+    """Draw a step and a rule that was active there, in the first episode that has any.
+
+    Args:
+        plan: the plan.
+        trace: what it did.
+        episodes: `(episodes,)`: their numbers, in the order in which they are looked at.
+        matching: which rules of a match set to draw from: `FULL`, `PARTIAL` or `EITHER`.
+        eligible: `(episodes, rules)`: the rules to draw from in each episode.
+        key: the stream to draw by.
+
+    Returns:
+        The episode, the step and the rule; −1 where there is none.
+    """
+    n_rules, n_steps = len(plan.actions), trace.taken.shape[1]
+    rule_is_candidate = np.empty(n_rules, dtype=np.bool_)
+    steps, rules = np.empty(n_steps * n_rules, dtype=np.int64), np.empty(n_steps * n_rules, dtype=np.int64)
+    for episode in episodes:
+        count = 0
+        if any_of(eligible, episode):
+            for step in range(n_steps):
+                action = trace.taken[episode, step]
+                if action >= 0:
+                    put_candidates(plan, trace.readings[episode, step], action, matching, rule_is_candidate)
+                    for rule in range(n_rules):
+                        if rule_is_candidate[rule] and eligible[episode, rule]:
+                            steps[count], rules[count] = step, rule
+                            count += 1
+        if count > 0:
+            drawn = below(key, 0, count)
+            return episode, steps[drawn], rules[drawn]
+    return -1, -1, -1
+
+
+@kernel
+def put_rule(bounds: Floats, known: Floats, out: Rule) -> None:
+    """Write a rule's condition `(features, 2)` and what it knows `(5,)`."""
+    for d in range(len(bounds)):
+        out.bounds[d, 0], out.bounds[d, 1] = bounds[d, 0], bounds[d, 1]
+    for column in range(COLUMNS):
+        out.known[column] = known[column]
+
+
+@kernel
+def specialize(plan: Plan, trace: Trace, setting: Setting, key: np.uint64, out: Rule) -> int:
     """Narrow a general rule around a reading of a well-paid episode, the best-paid one first.
 
     The rule's strength must be below `spec_threshold` times the episode's payoff, and each of its conditions
     must cover at least `spec_level` of its range. The guide's text and its table swap the two names.
     """
-    p = setting.parameters
-    assert p.spec_level is not None
-    general = (setting.grid.shares(plan.bounds) >= p.spec_level).all(axis=1)
-    weak = plan.strengths < p.spec_threshold * trace.payoffs[trace.episodes][:, None]
-    return _changed(plan, trace, trace.full & general & weak, key, partial(specialized, setting.grid))
+    eligible = np.empty((len(trace.payoffs), len(plan.actions)), dtype=np.bool_)
+    for rule in range(len(plan.actions)):
+        general = True
+        for d in range(plan.bounds.shape[1]):
+            general &= share_of(setting.grid, d, plan.bounds[rule, d]) >= setting.spec_level
+        for episode in range(len(trace.payoffs)):
+            highest = setting.spec_threshold * trace.payoffs[episode]
+            eligible[episode, rule] = general and plan.known[rule, STRENGTH] < highest
+    episode, step, rule = draw_event(plan, trace, trace.best_first, FULL, eligible, key)
+    if rule < 0:
+        return -1
+    bounds = specialized(setting.grid, plan.bounds[rule], trace.readings[episode, step])
+    put_rule(bounds, plan.known[rule], out)
+    return int(plan.actions[rule])
 
 
-def generalize(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Rule | None:
+@kernel
+def generalize(plan: Plan, trace: Trace, setting: Setting, key: np.uint64, out: Rule) -> int:
     """Widen the conditions of a strong rule around a reading of a well-paid episode.
 
     Strong means at least the mean strength of the plan (our choice).
     """
-    strong = plan.strengths >= plan.strengths.mean()
-    widen = partial(generalized, setting.grid, level=setting.parameters.general_level)
-    return _changed(plan, trace, trace.full & strong, key, widen)
+    mean = mean_of(plan.known[:, STRENGTH])
+    eligible = np.empty((len(trace.payoffs), len(plan.actions)), dtype=np.bool_)
+    for rule in range(len(plan.actions)):
+        for episode in range(len(trace.payoffs)):
+            eligible[episode, rule] = plan.known[rule, STRENGTH] >= mean
+    episode, step, rule = draw_event(plan, trace, trace.best_first, FULL, eligible, key)
+    if rule < 0:
+        return -1
+    point = trace.readings[episode, step]
+    bounds = generalized(setting.grid, plan.bounds[rule], point, setting.general_level)
+    put_rule(bounds, plan.known[rule], out)
+    return int(plan.actions[rule])
 
 
-def cover(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Rule | None:
+@kernel
+def cover(plan: Plan, trace: Trace, setting: Setting, key: np.uint64, out: Rule) -> int:
     """Extend the failed conditions of a rule that was active by a partial match, in the best-paid episode."""
-    return _changed(plan, trace, trace.partial, key, partial(covering, setting.grid))
+    eligible = np.ones((len(trace.payoffs), len(plan.actions)), dtype=np.bool_)
+    episode, step, rule = draw_event(plan, trace, trace.best_first, PARTIAL, eligible, key)
+    if rule < 0:
+        return -1
+    bounds = covering(setting.grid, plan.bounds[rule], trace.readings[episode, step])
+    put_rule(bounds, plan.known[rule], out)
+    return int(plan.actions[rule])
 
 
-def _changed(
-    plan: Plan, trace: Trace, possible: Mask, key: np.uint64, change: Callable[[Floats, Floats], Floats]
-) -> Rule | None:
-    """Return a rule with its intervals changed at a reading, the best-paid episode first.
-
-    Args:
-        plan: the plan.
-        trace: what it did.
-        possible: `(steps, rules)`: the steps and rules to draw from.
-        key: the stream to draw by.
-        change: gives new intervals of intervals `(features, 2)` and a reading `(features,)`.
-    """
-    event = trace.event(possible, -trace.payoffs, key)
-    if event is None:
-        return None
-    step, rule = event
-    return Rule(change(plan.bounds[rule], trace.readings[step]), int(plan.actions[rule]), plan.known[rule])
-
-
-def avoid(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Rule | None:
+@kernel
+def avoid(plan: Plan, trace: Trace, setting: Setting, key: np.uint64, out: Rule) -> int:
     """Give a rule that was active in a badly paid episode another action, the worst-paid episode first.
 
     Badly paid means less than the plan's mean (our choice).
     """
-    if setting.n_actions < 2 or not len(trace.payoffs):
-        return None
-    bad = (trace.payoffs < trace.payoffs.mean())[trace.episodes][:, None]
-    event = trace.event((trace.full | trace.partial) & bad, trace.payoffs, key)
-    if event is None:
-        return None
-    rule = event[1]
+    if setting.n_actions < 2 or len(trace.payoffs) == 0:
+        return -1
+    mean = mean_of(trace.payoffs)
+    eligible = np.empty((len(trace.payoffs), len(plan.actions)), dtype=np.bool_)
+    for episode in range(len(trace.payoffs)):
+        for rule in range(len(plan.actions)):
+            eligible[episode, rule] = trace.payoffs[episode] < mean
+    _, _, rule = draw_event(plan, trace, trace.worst_first, EITHER, eligible, key)
+    if rule < 0:
+        return -1
+    put_rule(plan.bounds[rule], plan.known[rule], out)
     other = below(key, 1, setting.n_actions - 1)
-    action = other + (other >= plan.actions[rule])
-    return Rule(plan.bounds[rule], int(action), plan.known[rule])
+    return int(other + (other >= plan.actions[rule]))
 
 
-def merge(plan: Plan, setting: Setting, key: np.uint64) -> Rule | None:
+@kernel
+def merge(plan: Plan, setting: Setting, key: np.uint64, out: Rule) -> int:
     """Cover two strong rules with the same action, whose conditions overlap much on average, by one."""
-    p = setting.parameters
-    strong = np.flatnonzero(plan.strengths >= p.merge_strength * plan.strengths.mean())
-    i, j = (strong[each] for each in np.triu_indices(len(strong), 1))
-    same = plan.actions[i] == plan.actions[j]
-    i, j = i[same], j[same]
-    similar = overlaps(setting.grid, plan.bounds[i], plan.bounds[j]).mean(axis=1)
-    pairs = np.flatnonzero(similar >= p.merge_overlap)
-    if not len(pairs):
-        return None
-    drawn = pairs[below(key, 0, len(pairs))]
-    a, b = i[drawn], j[drawn]
-    box = hull(setting.grid, plan.bounds[a], plan.bounds[b])
-    return Rule(box, int(plan.actions[a]), (plan.known[a] + plan.known[b]) / 2)
+    n, n_pairs = len(plan.actions), 0
+    least = setting.merge_strength * mean_of(plan.known[:, STRENGTH])
+    pairs = np.empty((n * (n - 1) // 2, 2), dtype=np.int64)
+    overlaps = np.empty(plan.bounds.shape[1])
+    for a in range(n):
+        for b in range(a + 1, n if plan.known[a, STRENGTH] >= least else a):
+            if plan.actions[a] == plan.actions[b] and plan.known[b, STRENGTH] >= least:
+                put_overlaps(setting.grid, plan.bounds[a], plan.bounds[b], overlaps)
+                if mean_of(overlaps) >= setting.merge_overlap:
+                    pairs[n_pairs, 0], pairs[n_pairs, 1] = a, b
+                    n_pairs += 1
+    if n_pairs == 0:
+        return -1
+    drawn = below(key, 0, n_pairs)
+    first, second = pairs[drawn, 0], pairs[drawn, 1]
+    put_rule(hull(setting.grid, plan.bounds[first], plan.bounds[second]), plan.known[first], out)
+    for column in range(COLUMNS):
+        out.known[column] = (plan.known[first, column] + plan.known[second, column]) / 2.0
+    return int(plan.actions[first])
 
 
-def mutation(plan: Plan, setting: Setting, key: np.uint64) -> Rule | None:
+@kernel
+def mutation(plan: Plan, setting: Setting, key: np.uint64, out: Rule) -> int:
     """Set one value of a rule, an end of an interval or the action, to any that is legal."""
     rule, features = below(key, 0, len(plan.actions)), plan.bounds.shape[1]
     value = below(key, 1, 2 * features + 1)
-    box, action = plan.bounds[rule].copy(), int(plan.actions[rule])
+    put_rule(plan.bounds[rule], plan.known[rule], out)
     if value == 2 * features:
-        action = below(key, 2, setting.n_actions)
-    else:
-        box[value // 2] = mutated(setting.grid, box, value, uniform(key, 2))
-    return Rule(box, action, plan.known[rule])
+        return below(key, 2, setting.n_actions)
+    d = value // 2
+    mutate_end(setting.grid, d, value % 2, uniform(key, 2), out.bounds[d])
+    return int(plan.actions[rule])
 
 
-def mutated(grid: Grid, box: Floats, value: int, u: float) -> Floats:
-    """Return the interval of feature `value // 2`, `(2,)`, with one end set by u in [0, 1)."""
-    d, end = value // 2, value % 2
-    ends = [cells.copy() for cells in grid.cells(box)]
-    ends[end][d] = grid.first[d] + np.floor(u * (grid.last[d] - grid.first[d] + 1))
-    if not np.isfinite(grid.periods[d]):
-        ends = [np.minimum(*ends), np.maximum(*ends)]
-    found: Floats = grid.bounds(*ends)[d]
-    return found
-
-
-def creep(plan: Plan, setting: Setting, key: np.uint64) -> Rule | None:
+@kernel
+def creep(plan: Plan, setting: Setting, key: np.uint64, out: Rule) -> int:
     """Move one end of one interval a step: outwards or inwards, with equal odds."""
     rule, d = below(key, 0, len(plan.actions)), below(key, 1, plan.bounds.shape[1])
     end, way = below(key, 2, 2), 1 - 2 * below(key, 3, 2)
-    box = crept(setting.grid, plan.bounds[rule], d, end, way)
-    return Rule(box, int(plan.actions[rule]), plan.known[rule])
+    put_rule(crept(setting.grid, plan.bounds[rule], d, end, way), plan.known[rule], out)
+    return int(plan.actions[rule])
 
 
-FROM_PLAY: Mapping[str, Callable[[Plan, Trace, Setting, np.uint64], Rule | None]] = {
-    "specialize": specialize,
-    "generalize": generalize,
-    "cover": cover,
-    "avoid": avoid,
-}
-"""The operators that look at what was played."""
-FROM_RULES: Mapping[str, Callable[[Plan, Setting, np.uint64], Rule | None]] = {
-    "mutation": mutation,
-    "creep": creep,
-    "merge": merge,
-}
-"""The operators that look at the plan only."""
-BLIND = ("mutation", "creep")
-"""The operators that look at neither episodes nor strengths. They are applied before the first episodes."""
+@kernel
+def make_rule(operator: int, plan: Plan, trace: Trace, setting: Setting, key: np.uint64, out: Rule) -> int:
+    """Write the rule that an operator makes, drawn by the stream `key`; return its action or −1."""
+    if operator == MUTATION:
+        return mutation(plan, setting, key, out)
+    if operator == CREEP:
+        return creep(plan, setting, key, out)
+    if operator == SPECIALIZE:
+        return specialize(plan, trace, setting, key, out)
+    if operator == GENERALIZE:
+        return generalize(plan, trace, setting, key, out)
+    if operator == COVER:
+        return cover(plan, trace, setting, key, out)
+    if operator == AVOID:
+        return avoid(plan, trace, setting, key, out)
+    return merge(plan, setting, key, out)
 
 
-def new_rule(name: str, plan: Plan, trace: Trace | None, setting: Setting, key: np.uint64) -> Rule | None:
-    """Return the rule that an operator makes, drawn by the stream `key`; it needs no trace if it is blind."""
-    if name in FROM_RULES:
-        return FROM_RULES[name](plan, setting, key)
-    assert trace is not None
-    return FROM_PLAY[name](plan, trace, setting, key)
-
-
-def drawn_operators(parameters: SAMUELParameters, key: np.uint64) -> list[str]:
-    """Draw the operators for a plan and a generation, with replacement, by their rates."""
+def rate_ends(parameters: SAMUELParameters) -> Floats:
+    """Return the shares of all operators' rates, added up; empty where all rates are 0."""
     rates = np.array([getattr(parameters, name) for name in OPERATORS], dtype=np.float64)
-    if not rates.any():
-        return []
-    ends = np.cumsum(rates) / rates.sum()
-    draws = np.searchsorted(ends, uniforms(key, parameters.new_rules), side="right")
-    return [OPERATORS[min(draw, len(OPERATORS) - 1)] for draw in draws.tolist()]
+    return np.cumsum(rates) / rates.sum() if rates.any() else np.empty(0)
+
+
+@kernel
+def drawn_operators(ends: Floats, n: int, key: np.uint64) -> Ints:
+    """Draw the numbers of n operators for a plan and a generation, with replacement, by `rate_ends`."""
+    operators = np.empty(n if len(ends) else 0, dtype=np.int64)
+    for draw in range(len(operators)):
+        u, operator = uniform(key, draw), 0
+        while operator < len(ends) - 1 and u >= ends[operator]:
+            operator += 1
+        operators[draw] = operator
+    return operators
 
 
 def applied(
-    plan: Plan, names: list[str], trace: Trace | None, setting: Setting, key: np.uint64
-) -> tuple[Plan, list[str]]:
-    """Return a plan with the rules that operators add, and the names of the operators that added one.
+    plan: Plan, operators: Ints, trace: Trace, setting: Setting, most: int, key: np.uint64, added: Ints
+) -> Plan:
+    """Return a plan with the rules that operators add.
 
     A rule that is there already is not added again. All operators look at the plan as it was played. Where it
-    is full, rules drawn at random go.
+    has more than `most` rules then, rules drawn at random go.
+
+    Args:
+        plan: the plan.
+        operators: the numbers of the operators.
+        trace: what the plan did; blind operators do not look at it.
+        setting: what operators get besides.
+        most: the most rules of a plan.
+        key: the stream to draw by.
+        added: `(7,)`: how many rules each operator added; those of this plan are counted in.
     """
-    grown, adding = plan, []
-    for number, name in enumerate(names):
-        rule = new_rule(name, plan, trace, setting, np.uint64(fold(key, number)))
-        if rule is not None and not grown.has(rule.bounds, rule.action):
-            grown = grown.joined(as_plan(rule))
-            adding.append(name)
-    most = setting.parameters.most_rules
-    assert most is not None
-    return shrunk(grown, most, np.uint64(fold(key, len(names)))), adding
+    grown = with_rules(plan, operators, trace, setting, key, added)
+    return shrunk(grown, most, np.uint64(fold(key, len(operators))))
 
 
-def as_plan(rule: Rule) -> Plan:
-    """Return a new rule as a plan of its own."""
-    known = rule.known[None].copy()
-    known[:, AGE] = 0
-    own: NDArray[np.int32] = np.array([rule.action], dtype=np.int32)
-    return Plan(rule.bounds[None], own, known, np.zeros(1, dtype=np.bool_))
+@kernel
+def with_rules(
+    plan: Plan, operators: Ints, trace: Trace, setting: Setting, key: np.uint64, added: Ints
+) -> Plan:
+    """Return a plan with the rules that operators add, however many it has then; see `applied`."""
+    n, features = plan.bounds.shape[0], plan.bounds.shape[1]
+    grown = empty_plan(n + len(operators), features)
+    for rule in range(n):
+        copy_rule(plan, rule, grown, rule)
+    new = Rule(np.empty((features, 2)), np.empty(COLUMNS))
+    for number in range(len(operators)):
+        action = make_rule(operators[number], plan, trace, setting, fold(key, number), new)
+        if action >= 0 and not has_rule(grown, n, new.bounds, action):
+            put_rule(new.bounds, new.known, Rule(grown.bounds[n], grown.known[n]))
+            grown.known[n, AGE] = 0.0
+            grown.actions[n], grown.together[n] = action, False
+            added[operators[number]] += 1
+            n += 1
+    return Plan(grown.bounds[:n], grown.actions[:n], grown.known[:n], grown.together[:n])
 
 
-def shrunk(plan: Plan, most: int, key: np.uint64) -> Plan:
-    """Return a plan with at most `most` rules; which ones stay is drawn at random."""
-    n = len(plan.actions)
-    return plan if n <= most else plan.take(np.sort(np.argsort(uniforms(key, n))[:most]))
+@kernel
+def has_rule(plan: Plan, n: int, bounds: Floats, action: int) -> bool:
+    """Return whether a rule with this condition and action is among the first n of a plan."""
+    for rule in range(n):
+        if plan.actions[rule] == action and same_condition(plan.bounds[rule], bounds):
+            return True
+    return False

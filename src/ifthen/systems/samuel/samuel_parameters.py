@@ -164,5 +164,6 @@ class SAMUELParameters(Parameters):
 
     def filled(self) -> SAMUELParameters:
         """Return the parameters with the defaults of the version filled in."""
-        own = {name: values[self.version - 1] for name, values in BY_VERSION.items()}
-        return self.model_copy(update={n: v for n, v in own.items() if getattr(self, n) is None})
+        defaults = {name: values[self.version - 1] for name, values in BY_VERSION.items()}
+        unset = {name: value for name, value in defaults.items() if getattr(self, name) is None}
+        return self.model_copy(update=unset)
