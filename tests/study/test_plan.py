@@ -180,15 +180,11 @@ def test_the_matched_study_uses_the_draws_that_are_nearest_to_the_authors() -> N
         assert task.preset == paper_task(task.name).preset
 
 
-def test_the_studies_of_samuel_have_tasks_and_epochs_of_the_paper() -> None:
-    names = ("samuel-frozenlake", "samuel-small", "paper")
-    whole, small, paper = (read_plan(STUDIES / f"{name}.toml", []) for name in names)
-    assert whole.tasks == paper.tasks
-    assert small.tasks == paper.tasks[:8]
-    assert whole.epochs == small.epochs == paper.epochs
-    assert [system.parameters.get("version") for system in whole.systems] == [None, 1, 2, 2, None]
-    assert small.systems == whole.systems[1:]
-    assert len(whole.trials_to_run()) == 5 * 12 * 30
+def test_the_study_of_samuel_has_the_tasks_epochs_and_trials_of_the_paper() -> None:
+    samuel, paper = (read_plan(STUDIES / f"{name}.toml", []) for name in ("samuel-frozenlake", "paper"))
+    assert samuel.tasks == paper.tasks
+    assert (samuel.epochs, samuel.trials) == (paper.epochs, paper.trials)
+    assert [system.parameters.get("version") for system in samuel.systems] == [1, 2, 2, None]
 
 
 def paper_task(name: str) -> TabularTask:
