@@ -10,6 +10,9 @@ STRANGERS := .venv-strangers
 CUDA := .venv-cuda
 RELEASE := .venv-release
 
+# Python keeps the bytecode of files: tests start many processes, each of which would make it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo docs reference quick slow test suite test-optional test-cuda strangers fuzz lint pictures release clean
 
 demo: $(VENV)/installed  ## train a policy, print its rules, write a report

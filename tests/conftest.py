@@ -12,6 +12,7 @@ Property tests have no deadline (compilation is slow), few examples, the same on
 from __future__ import annotations
 
 import _posixsubprocess
+import gc
 import os
 import platform
 import subprocess
@@ -123,6 +124,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(kind)
             item.add_marker("slow")
     items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+
+
+def pytest_configure() -> None:
+    """Search for garbage less often: usually that takes a tenth of the processor time."""
+    gc.set_threshold(50_000, 20, 20)
+
+
+def pytest_collection_finish() -> None:
+    """Never search for garbage among the tests themselves."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

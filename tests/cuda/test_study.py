@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from ifthen.simulate import gpu
 from ifthen.study.run_study import engine_by_name, run_study
 from ifthen.study.study_folder import claim
 from ifthen.study.study_plan import StudyPlan, Trial, checked_plan
-from ifthen.study.trial import Ended, TrialFiles
+from ifthen.study.trial import STOP, Ended, TrialFiles
+from ifthen.systems.pittsburgh_gpu import Trials
 
 SIZES = {"noise": "stream", "pop_size": 4, "idv_size": 3}
 
@@ -56,11 +58,23 @@ def test_the_files_of_every_engine_are_the_same_bytes(tmp_path: Path) -> None:
     assert one == other
 
 
-def test_a_study_that_was_stopped_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
-    plan = plan_of(5)
+def test_a_study_that_was_stopped_goes_on_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, usual = plan_of(5), Trials.advance
     run(tmp_path / "whole", "local", plan)
     parts = tmp_path / "parts"
-    run(parts, "cuda", plan, most=1)
+
+    def advance_until_the_stop(trials: Trials, target: int) -> None:
+        usual(trials, min(target, trials.epoch + 2))
+        deadline = time.monotonic() + 60
+        while not (parts / STOP).exists():  # trials on the CPU end meanwhile
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trials, "advance", advance_until_the_stop)
+        run(parts, "cuda", plan, most=1)
     left = [trial for trial in plan.trials_to_run() if not TrialFiles(parts, trial).finished]
     assert left
     run(parts, "cuda", plan)

@@ -79,12 +79,9 @@ def random_steps(env: Any, flat: FlatSpace, episode: int) -> Iterator[RandomStep
     ended, step = False, 0
     while not ended:
         location = f"at step {step} after reset(seed={seed})"
+        action = int(actions.start) + (below(key, step - 1, int(actions.n)) if step else 0)
         try:
-            if step == 0:
-                returned = env.reset(seed=seed)
-            else:
-                action = int(actions.start) + below(key, step - 1, int(actions.n))
-                returned = env.step(action)
+            returned = env.step(action) if step else env.reset(seed=seed)
         except (Exception, SystemExit) as problem:
             advice = _on_reset(problem) if step == 0 else _on_step(env, seed, action) if step == 1 else ""
             raise TaskError(f"the environment raised {problem!r} {location}.{advice}") from problem
