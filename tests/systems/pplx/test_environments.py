@@ -21,7 +21,7 @@ from ifthen.runs.pruned_policy import pruned_policy
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.simulate.workers import WorkerSimulator
 from ifthen.systems.learning import Goal
-from ifthen.systems.pplx import env_plan
+from ifthen.systems.pplx import env_plan, pplx_on_env
 from ifthen.systems.pplx import value_learning as values
 from ifthen.systems.pplx.bench import KEPT, Bench, fitness_of, pooled, trimmed
 from ifthen.systems.pplx.drafts import Draft
@@ -276,6 +276,15 @@ def test_a_plan_that_is_not_for_the_steps_asked_for_ends_with_these(monkeypatch:
     with pytest.warns(IfthenWarning, match="nothing was learnt"):
         few = seeker(steps=None).learn(steps=200)  # too few for a plan
     assert few.history["plan_steps"][0] in PLANS
+
+
+def test_steps_too_few_for_a_plan_do_not_replace_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pplx_on_env, "suited_plan", lambda speed, length: STEPS)
+    system = seeker(steps=None).learn(steps=800)
+    assert system.epoch > 0
+    assert system.history["plan_steps"].unique().to_list() == [STEPS]
+    again = seeker(steps=None).learn(epochs=0).learn(steps=100)  # also once the beginning is over
+    assert again.history["plan_steps"].unique().to_list() == [STEPS]
 
 
 def test_steps_that_are_asked_for_give_the_same_bytes_after_an_interruption(

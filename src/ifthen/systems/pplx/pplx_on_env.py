@@ -258,22 +258,23 @@ class OnEnvironment(Learner):
         Args:
             bench: plays.
             episode_length: steps of an episode.
-            goal: when learning stops; its steps are the plan's where the parameters say none.
+            goal: when learning stops; its steps are the plan's, if they are enough for one and the
+                parameters say none.
         """
         if self.parameters.steps is not None:
             return self.parameters.steps
-        if goal.unit == "steps" and goal.target >= LEAST_STEPS:
+        if is_enough_for_a_plan(goal):
             return goal.target
         return CHEAP_PLAN if self.is_cheap else suited_plan(measured_speed(bench), episode_length)
 
     def is_planned(self, population: Knowledge, goal: Goal) -> bool:
         """Return whether the plan is made for a goal in steps: it has just as many."""
-        return goal.unit == "steps" and goal.target >= LEAST_STEPS and population.budget == goal.target
+        return is_enough_for_a_plan(goal) and population.budget == goal.target
 
     def advance(self, population: Knowledge, before: Record, goal: Goal) -> tuple[Knowledge, Record]:
         """Go one epoch of the plan on."""
         known, error, epoch = population, None, int(before["epoch"]) + 1
-        if epoch == 1 and goal.unit == "steps" and self.parameters.steps is None:
+        if epoch == 1 and is_enough_for_a_plan(goal) and self.parameters.steps is None:
             known = known.with_clock(budget=goal.target)
             known = known._replace(nets=self.first_networks(self.bench(0, 0.0), self.networks(goal.target)))
         phase, phase_epoch = self.plan.phase(epoch)
@@ -422,6 +423,11 @@ class OnEnvironment(Learner):
             ruleset = self.system.shields.put_on(cast(DecisionList, point.ruleset))
             key = ruleset, point.episodes or 1
             self._scored_again[key] = Point(ruleset, score, deviation, int(episodes))
+
+
+def is_enough_for_a_plan(goal: Goal) -> bool:
+    """Return whether a goal is in steps, and these are enough for a plan."""
+    return goal.unit == "steps" and goal.target >= LEAST_STEPS
 
 
 def measured_speed(bench: Bench) -> float:
