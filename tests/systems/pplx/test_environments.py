@@ -40,7 +40,7 @@ from ifthen.systems.pplx.env_plan import (
     Plan,
     suited_plan,
 )
-from ifthen.systems.pplx.knowledge import HUGE, UNPLAYED, Knowledge, remembered
+from ifthen.systems.pplx.knowledge import HUGE, UNPLAYED, Clock, Knowledge, remembered
 from ifthen.systems.pplx.policy_search import CANDIDATES
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment, measured_speed
 from ifthen.systems.pplx.q_network import Memory
@@ -384,7 +384,7 @@ def known_of(drafts: list[Draft], scores: list[float]) -> Knowledge:
     nothing: Any = np.zeros((0, FEATURES), np.float32)
     empty: dict[str, Any] = dict.fromkeys(Knowledge._fields, nothing)
     memory = {"moves": np.zeros(0, np.int16), "rewards": np.zeros(0, np.float32)}
-    known = Knowledge(**{**empty, **memory, "clock": np.array([1e4, 10.0, -np.inf, 0.0])})
+    known = Knowledge(**{**empty, **memory, "clock": Clock(budget=1e4, episode_length=10.0).array()})
     return known.with_drafts(
         drafts, [[score, 1.0, 5.0] if np.isfinite(score) else UNPLAYED for score in scores]
     )
@@ -574,6 +574,16 @@ def test_a_manifest_with_a_wrong_parameter_or_history_is_refused(after: list[Pat
     ):
         with pytest.raises(ModelFileError, match=message):
             load(with_manifest(after[3], tmp_path, change))
+
+
+def test_the_clock_in_a_file_keeps_its_order() -> None:
+    """Files hold four numbers without names."""
+    known = known_of([single(0, FEATURES)], [0.0])
+    changed = known.with_clock(by_counts=1.0, network_return=3.0, episode_length=2.0, budget=5.0)
+    assert changed.clock.tolist() == [5.0, 2.0, 3.0, 1.0]
+    assert (changed.budget, changed.episode_length, changed.network_return) == (5.0, 2.0, 3.0)
+    assert changed.by_counts
+    assert known.clock.tolist() == [1e4, 10.0, -np.inf, 0.0]
 
 
 def test_what_was_not_played_and_open_ends_come_back_from_files(after: list[Path]) -> None:

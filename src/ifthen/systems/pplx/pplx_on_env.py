@@ -52,7 +52,7 @@ from ifthen.systems.pplx.env_plan import (
     networks_for,
     suited_plan,
 )
-from ifthen.systems.pplx.knowledge import NET_ROWS, Knowledge, remembered
+from ifthen.systems.pplx.knowledge import NET_ROWS, Clock, Knowledge, remembered
 from ifthen.systems.pplx.policy_search import choose, choose_by_values, shorten, tune
 from ifthen.systems.pplx.pplx_learner import Learner
 from ifthen.systems.pplx.pplx_parameters import LEAST_STEPS, PPLXParameters
@@ -203,7 +203,8 @@ class OnEnvironment(Learner):
         episodes = list[Trajectory]()
         while len(episodes) < PROBES or (bench.n_steps < PROBE_STEPS and bench.n_episodes < MOST_PROBES):
             episodes += bench.explore(None, 1.0, bench.seeds(PROBES), bench.key("probe", bench.n_episodes))
-        plan = self.planned(bench, bench.n_steps / bench.n_episodes, goal)
+        mean_length = bench.n_steps / bench.n_episodes
+        plan = self.planned(bench, mean_length, goal)
         points = np.zeros((0, n_features), np.float32)
         memory = remembered(Memory(points, np.zeros(0, np.int16), np.zeros(0, np.float32)), episodes)
         nets = self.first_networks(bench, self.networks(plan))
@@ -216,7 +217,7 @@ class OnEnvironment(Learner):
             **lists.pack(first_drafts),
             useful=np.zeros((0, n_features)),
             fitness=np.array(unplayed(first_drafts)),
-            clock=np.array([plan, np.mean([len(e.actions) for e in episodes]), -np.inf, 0.0]),
+            clock=Clock(budget=plan, episode_length=mean_length).array(),
         )
         bench.keeps_episodes = self.keeps_episodes(known)
         known = self.with_kept_episodes(bench, bench.with_scores(known))
