@@ -278,6 +278,23 @@ def test_a_plan_that_is_not_for_the_steps_asked_for_ends_with_these(monkeypatch:
     assert few.history["plan_steps"][0] in PLANS
 
 
+def test_the_machines_speed_is_measured_only_where_nothing_else_says_how_long_the_plan_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    measured = list[Bench]()
+
+    def speed(bench: Bench) -> float:
+        measured.append(bench)
+        return 1.0
+
+    monkeypatch.setattr(pplx_on_env, "measured_speed", speed)
+    seeker(steps=STEPS).learn(epochs=0)
+    PPLX(env_task("CartPole-v1", episodes=4), seed=1, threads=1).learn(epochs=0)
+    assert not measured
+    seeker(steps=None).learn(epochs=0)
+    assert len(measured) == 1
+
+
 def test_steps_too_few_for_a_plan_do_not_replace_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pplx_on_env, "suited_plan", lambda speed, length: STEPS)
     system = seeker(steps=None).learn(steps=800)
