@@ -29,10 +29,12 @@ from ifthen.systems.pplx.env_plan import (
     CHEAP_PLAN,
     CHEAP_SCRATCH,
     DISTIL,
+    DISTILLING,
     EPOCHS,
     LEAST_SHARE,
     NEEDED,
     PLANS,
+    ROUNDS,
     SCRATCH,
     SEARCH,
     SHARES,
@@ -211,6 +213,20 @@ def test_the_plan_goes_through_its_phases_and_searches_on() -> None:
     assert history["phase"].to_list() == [phase for phase, _ in expected]
     ends = [sum(EPOCHS[own] for own in range(SCRATCH, phase + 1)) for phase in range(SEARCH + 1)]
     assert (np.diff(history["steps"].to_numpy()[ends]) > 0).all()  # each phase takes steps
+
+
+def test_an_epoch_says_what_it_does_and_the_search_begins_anew_after_its_last_round() -> None:
+    works = [Plan().work(epoch, 1e6) for epoch in range(1, PLAN + 2)]
+    assert [work.phase for work in works if work.begins_phase] == [SCRATCH, VALUES, DISTIL, SEARCH]
+    assert [work.phase for work in works if work.ends_phase] == [SCRATCH, VALUES, DISTIL, SEARCH]
+    search = [work for work in works if work.phase == SEARCH]
+    assert tuple(work.activity for work in search) == (*ROUNDS, *ROUNDS[:2])
+    assert [len(work.before) for work in search] == [*range(len(ROUNDS)), 0, 1]
+    last_distilling = max(i for i, activity in enumerate(ROUNDS) if activity == DISTILLING)
+    assert [work.needs_steps for work in search] == [i <= last_distilling for i in range(len(ROUNDS))] + [
+        True
+    ] * 2
+    assert all(work.needs_steps for work in works if work.phase != SEARCH)
 
 
 @given(st.floats(1e3, 1e9), st.booleans())
