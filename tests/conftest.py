@@ -17,7 +17,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -156,17 +156,20 @@ def _refuse(*arguments: Any, **named: Any) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def few_changes() -> Iterator[int]:
+def few_changes() -> Iterator[dict[tuple[ModuleType, str], Any]]:
     """Let PPL-X fit lists with fewer changes, and learn with fewer networks and updates: they take most time.
 
-    Gives the usual number of changes of lists, for the test that learns with it.
+    Gives the constants as they are shipped, by module and name, for the test that learns with them.
     """
-    from ifthen.systems.pplx import distil_values as distil
-    from ifthen.systems.pplx import env_plan, value_learning
+    from ifthen.systems.pplx import distil_values, env_plan, value_learning
 
-    usual = distil.CHANGES
+    fewer: dict[tuple[ModuleType, str], int] = {
+        (distil_values, "CHANGES"): 1000,
+        (value_learning, "FEW_UPDATES"): 400,
+        (env_plan, "MOST_NETWORKS"): 2,
+    }
+    shipped = {(module, name): getattr(module, name) for module, name in fewer}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distil, "CHANGES", 1000)
-        patch.setattr(value_learning, "FEW_UPDATES", 400)
-        patch.setattr(env_plan, "MOST_NETWORKS", 2)
-        yield usual
+        for (module, name), number in fewer.items():
+            patch.setattr(module, name, number)
+        yield shipped

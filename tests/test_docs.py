@@ -81,6 +81,19 @@ def test_every_command_is_in_the_readme() -> None:
         assert f"`ifthen {command.callback.__name__}" in text
 
 
+@pytest.mark.parametrize("name", ["README.md", "docs/index.md", "docs/faq.md"])
+def test_who_promises_the_same_bytes_says_when_pplx_needs_steps(name: str) -> None:
+    text = (ROOT / name).read_text().lower()
+    promises = re.findall("same seed(?:, same| gives the same) bytes.{,350}", text, re.DOTALL)
+    assert any("ppl-x" in each and "steps" in each and "compiled twin" in each for each in promises)
+
+
+def test_training_in_the_readme_can_be_repeated_in_an_environment_of_ones_own() -> None:
+    commands = "".join(blocks("README.md", "sh")).replace("\\\n", "").splitlines()
+    (training,) = [command for command in commands if command.startswith("ifthen train PPL-X heating:")]
+    assert "--set steps=" in training
+
+
 def test_every_command_is_in_a_file_of_its_name() -> None:
     for command in cli.COMMANDS:
         assert command.__module__ == f"ifthen.cli.{command.__name__}"

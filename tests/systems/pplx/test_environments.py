@@ -21,7 +21,7 @@ from ifthen.runs.pruned_policy import pruned_policy
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.simulate.workers import WorkerSimulator
 from ifthen.systems.learning import Goal
-from ifthen.systems.pplx import env_plan
+from ifthen.systems.pplx import env_plan, pplx_on_env
 from ifthen.systems.pplx import value_learning as values
 from ifthen.systems.pplx.bench import KEPT, Bench, fitness_of, pooled, trimmed
 from ifthen.systems.pplx.drafts import Draft
@@ -29,10 +29,12 @@ from ifthen.systems.pplx.env_plan import (
     CHEAP_PLAN,
     CHEAP_SCRATCH,
     DISTIL,
+    DISTILLING,
     EPOCHS,
     LEAST_SHARE,
     NEEDED,
     PLANS,
+    ROUNDS,
     SCRATCH,
     SEARCH,
     SHARES,
@@ -40,7 +42,7 @@ from ifthen.systems.pplx.env_plan import (
     Plan,
     suited_plan,
 )
-from ifthen.systems.pplx.knowledge import HUGE, UNPLAYED, Knowledge, remembered
+from ifthen.systems.pplx.knowledge import HUGE, UNPLAYED, Clock, Knowledge, remembered
 from ifthen.systems.pplx.policy_search import CANDIDATES
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment, measured_speed
 from ifthen.systems.pplx.q_network import Memory
@@ -213,6 +215,20 @@ def test_the_plan_goes_through_its_phases_and_searches_on() -> None:
     assert (np.diff(history["steps"].to_numpy()[ends]) > 0).all()  # each phase takes steps
 
 
+def test_an_epoch_says_what_it_does_and_the_search_begins_anew_after_its_last_round() -> None:
+    works = [Plan().work(epoch, 1e6) for epoch in range(1, PLAN + 2)]
+    assert [work.phase for work in works if work.begins_phase] == [SCRATCH, VALUES, DISTIL, SEARCH]
+    assert [work.phase for work in works if work.ends_phase] == [SCRATCH, VALUES, DISTIL, SEARCH]
+    search = [work for work in works if work.phase == SEARCH]
+    assert tuple(work.activity for work in search) == (*ROUNDS, *ROUNDS[:2])
+    assert [len(work.before) for work in search] == [*range(len(ROUNDS)), 0, 1]
+    last_distilling = max(i for i, activity in enumerate(ROUNDS) if activity == DISTILLING)
+    assert [work.needs_steps for work in search] == [i <= last_distilling for i in range(len(ROUNDS))] + [
+        True
+    ] * 2
+    assert all(work.needs_steps for work in works if work.phase != SEARCH)
+
+
 @given(st.floats(1e3, 1e9), st.booleans())
 def test_the_phases_share_all_of_the_plans_steps(budget: float, cheap: bool) -> None:
     learner = PPLX("CartPole-v1").learner if cheap else seeker().learner
@@ -276,6 +292,32 @@ def test_a_plan_that_is_not_for_the_steps_asked_for_ends_with_these(monkeypatch:
     with pytest.warns(IfthenWarning, match="nothing was learnt"):
         few = seeker(steps=None).learn(steps=200)  # too few for a plan
     assert few.history["plan_steps"][0] in PLANS
+
+
+def test_the_machines_speed_is_measured_only_where_nothing_else_says_how_long_the_plan_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    measured = list[Bench]()
+
+    def speed(bench: Bench) -> float:
+        measured.append(bench)
+        return 1.0
+
+    monkeypatch.setattr(pplx_on_env, "measured_speed", speed)
+    seeker(steps=STEPS).learn(epochs=0)
+    PPLX(env_task("CartPole-v1", episodes=4), seed=1, threads=1).learn(epochs=0)
+    assert not measured
+    seeker(steps=None).learn(epochs=0)
+    assert len(measured) == 1
+
+
+def test_steps_too_few_for_a_plan_do_not_replace_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pplx_on_env, "suited_plan", lambda speed, length: STEPS)
+    system = seeker(steps=None).learn(steps=800)
+    assert system.epoch > 0
+    assert system.history["plan_steps"].unique().to_list() == [STEPS]
+    again = seeker(steps=None).learn(epochs=0).learn(steps=100)  # also once the beginning is over
+    assert again.history["plan_steps"].unique().to_list() == [STEPS]
 
 
 def test_steps_that_are_asked_for_give_the_same_bytes_after_an_interruption(
@@ -375,7 +417,7 @@ def known_of(drafts: list[Draft], scores: list[float]) -> Knowledge:
     nothing: Any = np.zeros((0, FEATURES), np.float32)
     empty: dict[str, Any] = dict.fromkeys(Knowledge._fields, nothing)
     memory = {"moves": np.zeros(0, np.int16), "rewards": np.zeros(0, np.float32)}
-    known = Knowledge(**{**empty, **memory, "clock": np.array([1e4, 10.0, -np.inf, 0.0])})
+    known = Knowledge(**{**empty, **memory, "clock": Clock(budget=1e4, episode_length=10.0).array()})
     return known.with_drafts(
         drafts, [[score, 1.0, 5.0] if np.isfinite(score) else UNPLAYED for score in scores]
     )
@@ -565,6 +607,16 @@ def test_a_manifest_with_a_wrong_parameter_or_history_is_refused(after: list[Pat
     ):
         with pytest.raises(ModelFileError, match=message):
             load(with_manifest(after[3], tmp_path, change))
+
+
+def test_the_clock_in_a_file_keeps_its_order() -> None:
+    """Files hold four numbers without names."""
+    known = known_of([single(0, FEATURES)], [0.0])
+    changed = known.with_clock(by_counts=1.0, network_return=3.0, episode_length=2.0, budget=5.0)
+    assert changed.clock.tolist() == [5.0, 2.0, 3.0, 1.0]
+    assert (changed.budget, changed.episode_length, changed.network_return) == (5.0, 2.0, 3.0)
+    assert changed.by_counts
+    assert known.clock.tolist() == [1e4, 10.0, -np.inf, 0.0]
 
 
 def test_what_was_not_played_and_open_ends_come_back_from_files(after: list[Path]) -> None:

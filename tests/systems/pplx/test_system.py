@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,9 @@ import pytest
 
 from ifthen import PPLDL, PPLX, DecisionList, evaluate, frozen_lake, load, task_by_name
 from ifthen.errors import ModelFileError, ParameterError
-from ifthen.systems.pplx import distil_values as distil
-from ifthen.systems.pplx import env_plan
 from ifthen.systems.pplx import pplx_on_table as on_table
+from ifthen.systems.pplx.env_plan import MOST_NETWORKS
+from ifthen.systems.pplx.q_network import weights_of
 from tests.systems.contract import make, meadow
 from tests.systems.pplx.lists import haystack
 
@@ -132,11 +133,15 @@ def test_other_systems_have_no_front() -> None:
 
 
 @pytest.mark.slow
-def test_it_learns_with_the_number_of_changes_that_is_shipped(
-    few_changes: int, monkeypatch: pytest.MonkeyPatch
+def test_it_learns_with_the_constants_that_are_shipped(
+    few_changes: dict[tuple[ModuleType, str], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(distil, "CHANGES", few_changes)
-    assert few_changes > 1000
-    monkeypatch.setattr(env_plan, "MOST_NETWORKS", 2)
+    """Other tests learn with fewer changes, updates and networks."""
+    for (module, name), shipped in few_changes.items():
+        assert shipped > getattr(module, name)
+        monkeypatch.setattr(module, name, shipped)
     system = PPLX(haystack(), seed=1, threads=1, steps=3_000).learn()
-    assert evaluate(system, threads=1).performance > 1.8
+    n_weights = system.now.population.nets.shape[1]
+    assert n_weights == MOST_NETWORKS * weights_of(len(haystack().features), haystack().n_actions)
+    assert system.epoch == system.default_epochs
+    assert evaluate(system, haystack(), seeds=haystack().test_seeds(), threads=1).performance > 1.8

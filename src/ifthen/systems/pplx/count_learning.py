@@ -21,13 +21,13 @@ from ifthen.systems.pplx.distil_values import LATEST, SHORT_SIZES, SIZES, drafts
 from ifthen.systems.pplx.drafts import Draft, tidy
 from ifthen.systems.pplx.env_plan import (
     CHOOSING,
-    DISTIL,
     EPOCHS,
     MOST_VALUE_STEPS,
     SEARCH,
     SHARES,
     SHORTENING,
     VALUES,
+    Work,
 )
 from ifthen.systems.pplx.knowledge import Knowledge
 from ifthen.systems.pplx.policy_search import shorter_by_one
@@ -76,23 +76,21 @@ MOST_EPISODES = 100_000
 """Each of them plays at most this many episodes."""
 
 
-def model_for_epoch(
-    bench: Bench, known: Knowledge, phase: int, phase_epoch: int
-) -> tuple[Knowledge, CountModel | None]:
+def model_for_epoch(bench: Bench, known: Knowledge, work: Work) -> tuple[Knowledge, CountModel | None]:
     """Return what was counted, where that takes the place of the network; None where a network learns.
 
     Args:
         bench: plays.
         known: what is known.
-        phase: the phase of the plan.
-        phase_epoch: the number of the epoch in it.
+        work: what the epoch does.
     """
-    begins = phase == VALUES and phase_epoch == 0 and bench.teacher is None
+    begins = work.phase == VALUES and work.begins_phase and bench.teacher is None
     if not (begins or known.by_counts) or not len(known.moves):
         return known, None
     model = model_of(bench, known)
     if model is None and not begins:
-        return catch_up(bench, known, phase_epoch / EPOCHS[VALUES] if phase == VALUES else 1.0), None
+        progress = work.phase_epoch / EPOCHS[VALUES] if work.phase == VALUES else 1.0
+        return catch_up(bench, known, progress), None
     return known.with_clock(by_counts=float(model is not None)), model
 
 
@@ -101,9 +99,8 @@ def counted_epoch(
     known: Knowledge,
     model: CountModel,
     parameters: PPLXParameters,
-    phase: int,
-    phase_epoch: int,
-    activity: str,
+    work: Work,
+    plan_steps_left: float,
 ) -> tuple[Knowledge, float | None]:
     """Go one epoch on where steps are counted; return the error of what counts promise, too.
 
@@ -112,25 +109,27 @@ def counted_epoch(
         known: what is known.
         model: what was counted.
         parameters: of the system.
-        phase: the phase of the plan.
-        phase_epoch: the number of the epoch in it.
-        activity: what the epoch does, in the last phase.
+        work: what the epoch does.
+        plan_steps_left: the steps of the plan that were not taken; the choice in the end takes all of them.
     """
-    if activity == CHOOSING:
+    if work.activity == CHOOSING:
+        bench.quota = max(bench.quota, plan_steps_left)
         return choose_counted(bench, known, model), None
-    if phase == SEARCH:
-        return compared(known, model, shorter_lists(bench, known) if activity == SHORTENING else []), None
+    if work.phase == SEARCH:
+        new_drafts = shorter_lists(bench, known) if work.activity == SHORTENING else []
+        return compared(known, model, new_drafts), None
     known = explore_counts(bench, known, model)
     model = model_of(bench, known) or model
-    if phase == VALUES:
-        if phase_epoch < TESTED_FROM * EPOCHS[VALUES]:
+    if work.phase == VALUES:
+        if work.phase_epoch < TESTED_FROM * EPOCHS[VALUES]:
             return known, None
         known, error, overpromises = tested(bench, known, model)
-        return (catch_up(bench, known, (phase_epoch + 1) / EPOCHS[VALUES]) if overpromises else known), error
-    new_drafts, is_last = list[Draft](), phase_epoch == EPOCHS[DISTIL] - 1
-    if phase_epoch == 0 or is_last:
-        new_drafts = annealed(bench, known, model, parameters, is_last)
-    elif phase_epoch % TERMS_EVERY == 0 and parameters.terms:
+        progress = (work.phase_epoch + 1) / EPOCHS[VALUES]
+        return (catch_up(bench, known, progress) if overpromises else known), error
+    new_drafts = list[Draft]()
+    if work.begins_phase or work.ends_phase:
+        new_drafts = annealed(bench, known, model, parameters, is_last=work.ends_phase)
+    elif work.phase_epoch % TERMS_EVERY == 0 and parameters.terms:
         new_drafts = grown_lists(bench, known, model)
     return compared(known, model, [*new_drafts, *shorter_lists(bench, known)]), None
 

@@ -54,6 +54,46 @@ MOST_NETWORKS = 5
 """At most this many networks learn action values."""
 
 
+class Work(NamedTuple):
+    """What an epoch does."""
+
+    phase: int
+    """The phase of the plan."""
+    phase_epoch: int
+    """The number of the epoch in it."""
+    rounds: tuple[str, ...]
+    """What the epochs of the search do, in order; it begins anew after the last."""
+
+    @property
+    def begins_phase(self) -> bool:
+        """Whether it is the first epoch of its phase."""
+        return self.phase_epoch == 0
+
+    @property
+    def ends_phase(self) -> bool:
+        """Whether it is the last epoch of its phase."""
+        return self.phase_epoch == EPOCHS[self.phase] - 1
+
+    @property
+    def activity(self) -> str:
+        """What an epoch of the search does; those of other phases do what their phase says."""
+        return self.rounds[self._turn] if self.phase == SEARCH else NOTHING
+
+    @property
+    def before(self) -> tuple[str, ...]:
+        """What the search did since its rounds began."""
+        return self.rounds[: self._turn]
+
+    @property
+    def needs_steps(self) -> bool:
+        """Whether this epoch or a later one learns from the steps that were taken."""
+        return self.phase != SEARCH or DISTILLING in self.rounds[self._turn :]
+
+    @property
+    def _turn(self) -> int:
+        return self.phase_epoch % len(self.rounds)
+
+
 class Plan(NamedTuple):
     """The epochs of learning."""
 
@@ -77,6 +117,10 @@ class Plan(NamedTuple):
                 break
             phase_epoch -= n_epochs
         return (phase, phase_epoch) if epoch else (BEGINNING, 0)
+
+    def work(self, epoch: int, budget: float) -> Work:
+        """Return what an epoch does, in a plan of so many steps."""
+        return Work(*self.phase(epoch), self.rounds(budget))
 
     def rounds(self, budget: float) -> tuple[str, ...]:
         """Return the epochs of the search in a plan of so many steps."""

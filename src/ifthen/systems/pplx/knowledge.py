@@ -48,6 +48,23 @@ UNPLAYED = np.array([np.nan, np.nan, np.nan])
 """The fitness of a list that has not played."""
 
 
+class Clock(NamedTuple):
+    """The numbers in `Knowledge.clock`, in the order of files."""
+
+    budget: float
+    """The plan's steps."""
+    episode_length: float
+    """The mean length of an episode."""
+    network_return: float = -np.inf
+    """The mean return of the best network, or of the counts' own policy; −∞ before there is any."""
+    by_counts: float = 0.0
+    """Whether counted steps say what actions are worth, and not a network: 0 or 1."""
+
+    def array(self) -> Floats:
+        """Return the numbers as files hold them, `(4,)`."""
+        return np.array(self, dtype=np.float64)
+
+
 class Knowledge(NamedTuple):
     """The population of PPL-X in an environment."""
 
@@ -72,8 +89,7 @@ class Knowledge(NamedTuple):
     """`(n, 3)`: mean and deviation of the returns that a list was scored by, and their number; NaN where not
     played yet."""
     clock: Floats
-    """`(4,)`: the plan's steps, the mean length of an episode, the mean return of the best network or of the
-    counts' own policy, and whether counts take the place of the network."""
+    """`(4,)`: a `Clock`."""
 
     @property
     def memory(self) -> Memory:
@@ -102,9 +118,14 @@ class Knowledge(NamedTuple):
         return self.fitness[:, 0]
 
     @property
+    def _clock(self) -> Clock:
+        """The numbers of `clock`, with their names."""
+        return Clock(*self.clock.tolist())
+
+    @property
     def budget(self) -> float:
         """The plan's steps."""
-        return float(self.clock[0])
+        return self._clock.budget
 
     @property
     def is_short(self) -> bool:
@@ -114,7 +135,7 @@ class Knowledge(NamedTuple):
     @property
     def episode_length(self) -> float:
         """The mean length of an episode."""
-        return float(self.clock[1])
+        return self._clock.episode_length
 
     @property
     def episode_factor(self) -> int:
@@ -124,12 +145,12 @@ class Knowledge(NamedTuple):
     @property
     def network_return(self) -> float:
         """The best network's mean return; −∞ before there is any."""
-        return float(self.clock[2])
+        return self._clock.network_return
 
     @property
     def by_counts(self) -> bool:
         """Whether counted steps say what actions are worth, and not a network."""
-        return bool(self.clock[3])
+        return bool(self._clock.by_counts)
 
     @property
     def gain(self) -> float:
@@ -201,8 +222,7 @@ class Knowledge(NamedTuple):
 
     def with_clock(self, **changes: float) -> Knowledge:
         """Return the same with another `budget`, `episode_length`, `network_return` or `by_counts`."""
-        names = ("budget", "episode_length", "network_return", "by_counts")
-        return self._replace(clock=np.array([changes.get(name, getattr(self, name)) for name in names]))
+        return self._replace(clock=self._clock._replace(**changes).array())
 
     def without_memory(self) -> Knowledge:
         """Return the same without the steps that were taken, which nothing is learnt from any more."""
@@ -260,7 +280,7 @@ def read(model: Model, task: EnvTask) -> Knowledge:
     """Return what a model file holds, or raise ModelFileError where it does not fit the task."""
     n_features, n_actions, arrays = len(task.features), task.n_actions, dict(model.population)
     if arrays.get("clock", UNPLAYED[:0]).shape == (3,):  # of a file from before steps were counted
-        arrays["clock"] = np.append(arrays["clock"], 0.0)
+        arrays["clock"] = np.append(arrays["clock"], Clock._field_defaults["by_counts"])
 
     def size(name: str, axis: int = 0) -> int:
         shape = arrays[name].shape if name in arrays else ()
@@ -281,7 +301,7 @@ def read(model: Model, task: EnvTask) -> Knowledge:
         "terms": ((n_lists, n_terms, n_features), np.float64),
         "useful": ((size("useful"), n_features), np.float64),
         "fitness": ((n_lists, 3), np.float64),
-        "clock": ((4,), np.float64),
+        "clock": ((len(Clock._fields),), np.float64),
     }
     check_arrays(replace(model, population=arrays), expected)
     known = Knowledge(**arrays)
@@ -330,8 +350,8 @@ def _problem(known: Knowledge, task: EnvTask) -> str | None:
         scaling = known.scaling
     if not len(known.states) or not ((scaling.spread > 0) & np.isfinite(scaling.spread)).all():
         return "there must be states, and features must vary"
-    if not 0 < known.clock[0] < MOST_STEPS or not 0.5 < known.clock[1] < MOST_STEPS:
+    if not 0 < known.budget < MOST_STEPS or not 0.5 < known.episode_length < MOST_STEPS:
         return "the plan's steps and the length of episodes must be above 0, and no more than can be taken"
-    if known.clock[3] not in (0.0, 1.0):
+    if known._clock.by_counts not in (0.0, 1.0):
         return "the clock must say whether steps are counted: 0 or 1"
     return None

@@ -49,10 +49,11 @@ from ifthen.systems.pplx.env_plan import (
     VALUES,
     WORDS,
     Plan,
+    Work,
     networks_for,
     suited_plan,
 )
-from ifthen.systems.pplx.knowledge import NET_ROWS, Knowledge, remembered
+from ifthen.systems.pplx.knowledge import NET_ROWS, Clock, Knowledge, remembered
 from ifthen.systems.pplx.policy_search import choose, choose_by_values, shorten, tune
 from ifthen.systems.pplx.pplx_learner import Learner
 from ifthen.systems.pplx.pplx_parameters import LEAST_STEPS, PPLXParameters
@@ -203,7 +204,8 @@ class OnEnvironment(Learner):
         episodes = list[Trajectory]()
         while len(episodes) < PROBES or (bench.n_steps < PROBE_STEPS and bench.n_episodes < MOST_PROBES):
             episodes += bench.explore(None, 1.0, bench.seeds(PROBES), bench.key("probe", bench.n_episodes))
-        plan = self.planned(bench, bench.n_steps / bench.n_episodes, goal)
+        mean_length = bench.n_steps / bench.n_episodes
+        plan = self.planned(bench, mean_length, goal)
         points = np.zeros((0, n_features), np.float32)
         memory = remembered(Memory(points, np.zeros(0, np.int16), np.zeros(0, np.float32)), episodes)
         nets = self.first_networks(bench, self.networks(plan))
@@ -216,7 +218,7 @@ class OnEnvironment(Learner):
             **lists.pack(first_drafts),
             useful=np.zeros((0, n_features)),
             fitness=np.array(unplayed(first_drafts)),
-            clock=np.array([plan, np.mean([len(e.actions) for e in episodes]), -np.inf, 0.0]),
+            clock=Clock(budget=plan, episode_length=mean_length).array(),
         )
         bench.keeps_episodes = self.keeps_episodes(known)
         known = self.with_kept_episodes(bench, bench.with_scores(known))
@@ -258,61 +260,90 @@ class OnEnvironment(Learner):
         Args:
             bench: plays.
             episode_length: steps of an episode.
-            goal: when learning stops; its steps are the plan's where the parameters say none.
+            goal: when learning stops; its steps are the plan's, if they are enough for one and the
+                parameters say none.
         """
         if self.parameters.steps is not None:
             return self.parameters.steps
-        if goal.unit == "steps" and goal.target >= LEAST_STEPS:
+        if is_enough_for_a_plan(goal):
             return goal.target
         return CHEAP_PLAN if self.is_cheap else suited_plan(measured_speed(bench), episode_length)
 
     def is_planned(self, population: Knowledge, goal: Goal) -> bool:
         """Return whether the plan is made for a goal in steps: it has just as many."""
-        return goal.unit == "steps" and goal.target >= LEAST_STEPS and population.budget == goal.target
+        return is_enough_for_a_plan(goal) and population.budget == goal.target
 
     def advance(self, population: Knowledge, before: Record, goal: Goal) -> tuple[Knowledge, Record]:
         """Go one epoch of the plan on."""
-        known, error, epoch = population, None, int(before["epoch"]) + 1
-        if epoch == 1 and goal.unit == "steps" and self.parameters.steps is None:
-            known = known.with_clock(budget=goal.target)
-            known = known._replace(nets=self.first_networks(self.bench(0, 0.0), self.networks(goal.target)))
-        phase, phase_epoch = self.plan.phase(epoch)
-        rounds = self.plan.rounds(known.budget)
-        turn = phase_epoch % len(rounds) if phase == SEARCH else 0
-        activity = rounds[turn] if phase == SEARCH else DISTILLING
+        epoch = int(before["epoch"]) + 1
+        known = self.with_plan_for(goal, population) if epoch == 1 else population
+        work = self.plan.work(epoch, known.budget)
+        if not work.needs_steps and not known.by_counts:
+            known = known.without_memory()
         quota = self.plan.allowed(epoch, known.budget, int(before["steps"]))
         bench = self.bench(epoch, quota, known.episode_factor)
-        if phase == SEARCH and DISTILLING not in rounds[turn:] and not known.by_counts:
-            known = known.without_memory()
-        bench.keeps_episodes = self.keeps_episodes(known)
-        if bench.quota == 0 and not known.by_counts:
+        if quota == 0 and not known.by_counts:  # the epoch is left out
             return known, self.row(known, before, bench, None)
-        if epoch == 1 and known.episode_factor > 1:  # short episodes: lists have played too few of them
-            known = bench.with_scores(known._replace(fitness=np.full_like(known.fitness, np.nan)))
-        known, model = model_for_epoch(bench, known, phase, phase_epoch)
+        bench.keeps_episodes = self.keeps_episodes(known)
+        if epoch == 1:
+            known = self.with_enough_episodes(bench, known)
+        known, model = model_for_epoch(bench, known, work)
         if model is not None:
-            bench.quota = max(bench.quota, known.budget - before["steps"] if activity == CHOOSING else 0.0)
-            known, error = counted_epoch(bench, known, model, self.parameters, phase, phase_epoch, activity)
-        elif phase == SEARCH and known.by_counts:  # the plan is over, and nothing is counted any more
-            known = choose(bench, known)
-        elif phase == SCRATCH:
-            known = evolve(bench, known, last=phase_epoch == EPOCHS[SCRATCH] - 1)
-            known = bench.with_candidates(known, self.start_drafts)
-        elif phase == VALUES:
-            known, error = learn_values(bench, known, phase_epoch, EPOCHS[VALUES])
-        elif phase == DISTIL and phase_epoch == 0 and self.system.teacher is None and known.learnt_nothing:
-            known = self.instead_of_distilling(bench, known)
-        elif activity == DISTILLING:
-            is_first = phase == DISTIL and phase_epoch == 0
-            known = distil(bench, known, first=is_first, terms=self.parameters.terms)
-        elif activity == TUNING:
-            known = tune(bench, known, rounds[:turn].count(TUNING))
-        elif activity == CHOOSING:
-            known = self.last_choice(bench, known)
+            plan_steps_left = known.budget - before["steps"]
+            known, error = counted_epoch(bench, known, model, self.parameters, work, plan_steps_left)
         else:
-            known = shorten(bench, known, first=turn == 0 or rounds[turn - 1] != SHORTENING)
+            known, error = self.network_epoch(bench, known, work)
         known = self.with_kept_episodes(bench, known)
         return known, self.row(known, before, bench, error)
+
+    def with_plan_for(self, goal: Goal, known: Knowledge) -> Knowledge:
+        """Return what is known with a plan of the goal's steps, if it is made for them."""
+        if self.parameters.steps is not None or not is_enough_for_a_plan(goal):
+            return known
+        nets = self.first_networks(self.bench(0, 0.0), self.networks(goal.target))
+        return known.with_clock(budget=goal.target)._replace(nets=nets)
+
+    @staticmethod
+    def with_enough_episodes(bench: Bench, known: Knowledge) -> Knowledge:
+        """Return what is known with scores by as many episodes as the plan allows.
+
+        If episodes are short, the lists of the beginning have played too few of them.
+        """
+        if bench.episode_factor == 1:
+            return known
+        return bench.with_scores(known._replace(fitness=np.full_like(known.fitness, np.nan)))
+
+    def network_epoch(self, bench: Bench, known: Knowledge, work: Work) -> tuple[Knowledge, float | None]:
+        """Go one epoch on where a network says what actions are worth; return its values' error, too."""
+        if work.phase == VALUES:
+            return learn_values(bench, known, work.phase_epoch, EPOCHS[VALUES])
+        if work.phase == SCRATCH:
+            return self.from_scratch(bench, known, work.ends_phase), None
+        if work.phase == DISTIL:
+            return self.distilled(bench, known, work.begins_phase), None
+        return self.searched(bench, known, work), None
+
+    def from_scratch(self, bench: Bench, known: Knowledge, last: bool) -> Knowledge:
+        """Seek lists at random, beside the one to start from."""
+        return bench.with_candidates(evolve(bench, known, last=last), self.start_drafts)
+
+    def distilled(self, bench: Bench, known: Knowledge, first: bool) -> Knowledge:
+        """Imitate the values, if there are any."""
+        if first and bench.teacher is None and known.learnt_nothing:
+            return self.instead_of_distilling(bench, known)
+        return distil(bench, known, first=first, terms=self.parameters.terms)
+
+    def searched(self, bench: Bench, known: Knowledge, work: Work) -> Knowledge:
+        """Imitate the values once more, tune lists, shorten them, or choose among them."""
+        if known.by_counts:  # the plan is over, and nothing is counted any more
+            return choose(bench, known)
+        if work.activity == DISTILLING:
+            return distil(bench, known, first=False, terms=self.parameters.terms)
+        if work.activity == TUNING:
+            return tune(bench, known, work.before.count(TUNING))
+        if work.activity == CHOOSING:
+            return self.last_choice(bench, known)
+        return shorten(bench, known, first=work.before[-1:] != (SHORTENING,))
 
     def last_choice(self, bench: Bench, known: Knowledge) -> Knowledge:
         """Score the lists that may be handed out: the good ones, or in a short plan those of the values."""
@@ -327,7 +358,7 @@ class OnEnvironment(Learner):
         This happens where rewards mislead: every way to the goal costs something that doing nothing saves.
         """
         bench.quota *= EPOCHS[DISTIL]
-        return bench.with_candidates(evolve(bench, known, last=True), self.start_drafts)
+        return self.from_scratch(bench, known, last=True)
 
     def row(self, known: Knowledge, before: Record | None, bench: Bench, error: float | None) -> Record:
         """Return the history's row of an epoch."""
@@ -422,6 +453,11 @@ class OnEnvironment(Learner):
             ruleset = self.system.shields.put_on(cast(DecisionList, point.ruleset))
             key = ruleset, point.episodes or 1
             self._scored_again[key] = Point(ruleset, score, deviation, int(episodes))
+
+
+def is_enough_for_a_plan(goal: Goal) -> bool:
+    """Return whether a goal is in steps, and these are enough for a plan."""
+    return goal.unit == "steps" and goal.target >= LEAST_STEPS
 
 
 def measured_speed(bench: Bench) -> float:
