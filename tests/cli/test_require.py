@@ -38,3 +38,18 @@ def test_a_run_keeps_its_requirements_beside_its_policy(
     assert refused.code != 0
     assert "contradict each other" in refused.err
     assert not (tmp_path / "no").exists()
+
+
+def test_requirements_that_a_run_was_not_given_are_told(ifthen: Runner, tmp_path: Path) -> None:
+    small = ["--set", "idv_size=5", "--set", "pop_size=16", "--epochs", "1", "--no-prune"]
+    train = ["train", "PPL-DL", "FrozenLake-4-0", *small, "--out", str(tmp_path / "run")]
+    assert ifthen(*train, "--require", "rules>=1").code == 0
+    again = ifthen(*train, "--overwrite")
+    assert again.code == 0
+    assert "requirements.txt" not in again.out
+    assert "with the requirements in" not in ifthen("verify", tmp_path / "run", "--quiet").out
+    (tmp_path / "run" / "requirements.txt").write_text("rules>=1\n")
+    again = ifthen(*train, "--overwrite")
+    assert again.code == 0
+    assert "requirements.txt is not from this run: 'ifthen verify', 'prune' and 'export' use it" in again.out
+    assert "with the requirements in" in ifthen("verify", tmp_path / "run", "--quiet").out
