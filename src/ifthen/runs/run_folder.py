@@ -19,6 +19,7 @@ from ifthen.store import alone, remove_half_written, text_of_user, write_text
 from ifthen.systems import model_file
 from ifthen.systems.front import Point
 from ifthen.systems.learning import Callback, Goal, warn_if_over
+from ifthen.systems.parameters import SIZES, Parameters
 from ifthen.systems.registry import load
 from ifthen.systems.system import System
 from ifthen.tasks.task import Task
@@ -175,15 +176,22 @@ class RunFolder:
         return settings
 
     def system(self, settings: RunSettings, threads: int | None) -> System:
-        """Return the run's system in its last saved state: from its model, its checkpoint, or fresh."""
+        """Return the run's system in its last saved state: from its model, its checkpoint, or fresh.
+
+        Which list of its front a finished run hands out is said by the settings. The model may say something
+        else: whoever was killed in `take` has written one of the two files.
+        """
         start = read_ruleset(self / START)[0] if (self / START).exists() else None
         fresh = settings.make_system(threads, start)
         for name in (MODEL, CHECKPOINT):
             if (self / name).exists():
                 system = load(self / name, threads=threads)
                 system.check_learning()
-                _check_same(system, fresh, self / name)
-                return with_task(system, fresh.task, self / name)
+                _check_same(system, fresh, self / name, SIZES if name == MODEL else ())
+                system = with_task(system, fresh.task, self / name)
+                if name == MODEL:
+                    system.parameters = system.parameters.model_copy(update=sizes_of(fresh.parameters))
+                return system
         return fresh
 
     def take(self, point: Point, system: System, settings: RunSettings) -> RunSettings:
@@ -221,9 +229,23 @@ class RunFolder:
         return settings.is_done(system)
 
 
-def _check_same(saved: System, expected: System, path: Path) -> None:
-    """Raise if a saved system is not the one that the settings describe, naming the first difference."""
+def sizes_of(parameters: Parameters) -> dict[str, Any]:
+    """Return the parameters that choose a list of the front, where a system has them."""
+    return {name: value for name, value in parameters.model_dump().items() if name in SIZES}
+
+
+def _check_same(saved: System, expected: System, path: Path, free: Collection[str]) -> None:
+    """Raise if a saved system is not the one that the settings describe, naming the first difference.
+
+    Args:
+        saved: the saved system.
+        expected: the one that the settings describe.
+        path: where it was saved.
+        free: the names of parameters that may differ.
+    """
     for name, expected_value in identity(expected).items():
+        if name in free:
+            continue
         saved_value = identity(saved).get(name)
         if saved_value != expected_value:
             if isinstance(expected_value, bytes):
