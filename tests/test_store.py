@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 
 from ifthen import store
 from ifthen.errors import ModelFileError, OutputError
-from ifthen.store import alone, atomic_file, read_archive, write_archive, write_text
+from ifthen.store import alone, atomic_file, check_writable, read_archive, write_archive, write_text
 from tests.archives import MANIFEST, members
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -30,7 +30,7 @@ ARRAYS = hnp.arrays(
 )
 
 
-def full(*_: Any) -> None:
+def full(*_: Any, **__: Any) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -204,3 +204,19 @@ def test_a_disk_without_locks_is_used_without_them(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(fcntl, "flock", no_locks)
     with alone(tmp_path):
         pass
+
+
+def test_what_cannot_be_written_is_found_beforehand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("a")
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "file" / "m.zip", tmp_path / "folder"):
+        with pytest.raises(OutputError, match="cannot write"):
+            check_writable(path)
+    check_writable(tmp_path / "file")
+    check_writable(tmp_path / "new" / "m.zip")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder", "new"]
+    assert (tmp_path / "file").read_text() == "a"
+    assert not list((tmp_path / "new").iterdir())
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", full)
+    with pytest.raises(OutputError, match="No space left"):
+        check_writable(tmp_path / "m.zip")

@@ -7,6 +7,7 @@ the file really holds and at most what the limits below allow.
 from __future__ import annotations
 
 import contextlib
+import errno
 import glob
 import hashlib
 import io
@@ -59,13 +60,30 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
         temporary.replace(path)
         _sync_folder(path.parent)
     except OSError as problem:
-        raise OutputError(
-            f"cannot write {path}: {problem.strerror or problem}. "
-            "Nothing that was there before has changed; check the folder, its permissions and the disk."
-        ) from problem
+        raise _unwritable(path, problem) from problem
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def check_writable(path: Path) -> None:
+    """Raise where a file cannot be written, before the work whose results go there; its folder is made."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}."):
+            pass
+    except OSError as problem:
+        raise _unwritable(path, problem) from problem
+
+
+def _unwritable(path: Path, problem: OSError) -> OutputError:
+    """Return the error that says why a file cannot be written."""
+    return OutputError(
+        f"cannot write {path}: {problem.strerror or problem}. "
+        "Nothing that was there before has changed; check the folder, its permissions and the disk."
+    )
 
 
 def write_text(path: Path, text: str) -> None:

@@ -42,8 +42,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_a_function_becomes_rules_with_returns_fidelity_and_a_folder(ifthen: Runner, here: Path) -> None:
+    (here / "run").mkdir()
+    (here / "run" / files.REQUIREMENTS).write_text("rules<=5\n")
     done = ifthen("distil", "hay_teachers:sign", TASK, *QUICK, "--out", "run", "--json", "said.json")
     assert done.code == 0, done.err
+    assert "requirements.txt is not from this run" in done.out
     for part in ("mean return on 20 test seeds", "sign", "Fidelity of", "by cost", "The best list of each"):
         assert part in done.out
     assert "IF " in done.out
@@ -104,3 +107,7 @@ def test_settings_and_requirements_that_do_not_fit_are_refused(ifthen: Runner, h
     refused(ifthen(*distil, "--task-set", "height=3"), "unknown setting 'task.height'")
     refused(ifthen(*distil, "--require", "never action 1 when f3 >= 0.5"), "leave out require")
     refused(ifthen(*distil, "--require", "never fly when f3 >= 0.5"), "fly")
+    (here / "run").mkdir()
+    (here / "run" / files.REQUIREMENTS).write_text("rules<=5\n")
+    refused(ifthen(*distil, "--require", "rules<=4", "--out", "run"), "other requirements", "--overwrite")
+    assert (here / "run" / files.REQUIREMENTS).read_text() == "rules<=5\n"

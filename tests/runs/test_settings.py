@@ -2,12 +2,40 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from ifthen.errors import ParameterError
-from ifthen.runs.settings import RunSettings, checked_settings, parse_assignment, read_settings, toml_value
+from ifthen.runs.settings import (
+    RunSettings,
+    checked_settings,
+    parse_assignment,
+    read_settings,
+    toml_text,
+    toml_value,
+)
+
+TEXTS = st.text(
+    st.characters(exclude_categories=["Cs"]) | st.sampled_from('\x00\x1f\x7f\x80"\\\n'), max_size=4
+)
+VALUES = st.recursive(
+    st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(TEXTS, VALUES, max_size=4))
+@example({"name": "a\x7fb", "task": {"options": {"a\x7fb": [{"deep key": float("inf")}]}}})
+def test_what_toml_can_say_is_read_back_as_it_was_written(plain: dict[str, Any]) -> None:
+    read = tomllib.loads(toml_text(plain))
+    assert read == plain
+    assert repr(sorted(read.items())) == repr(sorted(plain.items()))  # 1 stays 1, 1.0 stays 1.0
 
 
 @pytest.mark.parametrize(
@@ -21,6 +49,7 @@ from ifthen.runs.settings import RunSettings, checked_settings, parse_assignment
             "seed": 2**62,
             "parameters": {"p_mut": 0.5, "fitness": "exact", "idv_size": 4},
         },
+        {"system": "PPL-DL", "task": {"environment": "CartPole-v1", "name": "a\x7fb"}},
     ],
 )
 def test_settings_read_back_are_the_settings_written(given: dict[str, object], tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import ifthen
 from ifthen import System, evaluate, frozen_lake, load
 from ifthen.environments.make import env_task
 from ifthen.errors import ParameterError, TaskError
+from ifthen.systems import callbacks
 from ifthen.systems.callbacks import Checkpoint, EvaluationCallback, StopAt, TensorBoard
 from ifthen.systems.learning import Callback
 from tests.systems.contract import every_system, make, meadow, saved_bytes
@@ -114,6 +115,67 @@ def test_an_evaluation_saves_the_model_with_the_best_score(tmp_path: Path) -> No
     assert kept.epoch == 1 + scores.index(max(scores))
     assert evaluate(kept, kept.task, "exact").performance == checks.best_score
     assert kept.epoch < system.epoch  # else the last model would have done
+
+
+def test_the_best_model_outlives_that_a_run_was_stopped_and_loaded(tmp_path: Path) -> None:
+    whole = EvaluationCallback(every=1, best=tmp_path / "whole.zip")
+    make("XCSF").learn(epochs=20, callback=whole)
+    scores = [row["score"] for row in whole.log]
+    stop = 2 + scores.index(max(scores))  # one epoch after the best
+    first = EvaluationCallback(every=1, best=tmp_path / "best.zip")
+    make("XCSF").learn(epochs=stop, callback=first).save(tmp_path / "m.zip")
+    second = EvaluationCallback(every=1, best=tmp_path / "best.zip")
+    load(tmp_path / "m.zip", threads=1).learn(epochs=20 - stop, callback=second)
+    assert (tmp_path / "best.zip").read_bytes() == (tmp_path / "whole.zip").read_bytes()
+    assert second.best_score == whole.best_score
+    assert [row["score"] for row in first.log + second.log] == scores
+
+
+@every_system
+def test_a_better_model_of_an_earlier_epoch_is_kept(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = make(name).learn(epochs=1)
+    early, path = system.ruleset, tmp_path / "best.zip"
+    system.save(path)
+    before = path.read_bytes()
+    system.learn(epochs=1)
+    scores = {repr(early): 3.0}
+    simulator = SimpleNamespace(held_out=lambda ruleset, episodes: scores.get(repr(ruleset), 2.0))
+    monkeypatch.setattr(callbacks, "shared_simulator", lambda *_, **__: simulator)
+    checks = EvaluationCallback(every=1, best=path)
+    checks.measure(system)
+    assert checks.best_score == 3
+    assert path.read_bytes() == before
+    scores.clear()
+    scores[repr(system.ruleset)] = 4.0
+    checks.measure(system)
+    assert (checks.best_score, load(path, threads=1).epoch) == (4, 2)
+
+
+def other_seed(system: System, path: Path) -> None:
+    make("PPL-DL", seed=8).learn(epochs=1).save(path)
+
+
+def later_epoch(system: System, path: Path) -> None:
+    make("PPL-DL").learn(epochs=3).save(path)
+
+
+def other_parameters(system: System, path: Path) -> None:
+    make("PPL-DL", p_mut=0.5).learn(epochs=1).save(path)
+
+
+def other_file(system: System, path: Path) -> None:
+    path.write_text("no model")
+
+
+@pytest.mark.parametrize("put", [other_seed, later_epoch, other_parameters, other_file])
+def test_what_another_run_left_as_the_best_model_is_replaced(put: Any, tmp_path: Path) -> None:
+    system, path = make("PPL-DL").learn(epochs=2), tmp_path / "best.zip"
+    put(system, path)
+    checks = EvaluationCallback(every=1, best=path)
+    assert checks.measure(system) == checks.best_score
+    assert path.read_bytes() == saved_bytes(system, tmp_path)
 
 
 def test_an_evaluation_can_measure_in_another_task() -> None:

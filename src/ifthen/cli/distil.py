@@ -19,7 +19,7 @@ from ifthen.cli.model import (
     read_policy,
     required,
 )
-from ifthen.cli.run import print_required
+from ifthen.cli.run import print_older_requirements, print_required
 from ifthen.cli.task_names import allow_cwd_imports, located, task_option
 from ifthen.cli.terminal import Stop, err, out, print_rules, print_table, write_json
 from ifthen.errors import ParameterError
@@ -88,12 +88,12 @@ def distil(
     from ifthen.runs.settings import toml_value
     from ifthen.verification.requirements import check_requirements
 
+    requirements = required(require, require_file)
     run_folder = None if folder is None else RunFolder(folder)
     if run_folder is not None:
-        run_folder.check_free(overwrite)
+        run_folder.check_free(overwrite, requirements)
     option_parameters = {"rules": rules, "tests": tests, "steps": steps, "terms": False if no_terms else None}
     parameters = parameters_of(assignments, option_parameters)
-    requirements = required(require, require_file)
     loaded_teacher, env_task = read_teacher(teacher, task, task_assignments)
     check_requirements(requirements, env_task)
     with Stop() as stop:
@@ -157,15 +157,12 @@ def _write(
     require: list[str],
 ) -> None:
     """Write model, history, rules, requirements and report to a folder."""
-    from ifthen.runs.run_folder import REPORT, REQUIREMENTS
+    from ifthen.runs.run_folder import REPORT
     from ifthen.runs.run_report import write_finished
-    from ifthen.store import write_text
-    from ifthen.verification.requirements import requirements_text
 
-    with run_folder.claimed(None, overwrite):
+    with run_folder.claimed(None, overwrite, require=require):
         write_finished(run_folder, result.system, command, option, result.tables()[:2])
-        if require:
-            write_text(run_folder / REQUIREMENTS, requirements_text(require))
+    print_older_requirements(run_folder, require)
     out.print(f"written to {run_folder.path}; open {run_folder / REPORT}")
 
 

@@ -102,6 +102,7 @@ def _report(run_folder: RunFolder, settings: RunSettings, learner: System) -> No
     if shield_note := learner.shield_in_words(ruleset):
         out.print(shield_note)
     unmet = print_required(ruleset, task, settings.require) if settings.require else []
+    print_older_requirements(run_folder, settings.require)
     out.print(f"'ifthen verify {run_folder.path}{option}' checks these rules")
     out.print(f"written to {run_folder.path}; open {run_folder / REPORT}")
     if unmet:
@@ -123,6 +124,17 @@ def print_required(ruleset: RuleSet, task: Task, require: list[str]) -> list[str
     for requirement in requirements:
         out.print(f"{'✓' if requirement.passed else '✗'} {requirement.text}: {requirement.why}")
     return [requirement.text for requirement in requirements if not requirement.passed]
+
+
+def print_older_requirements(run_folder: RunFolder, require: list[str]) -> None:
+    """Say so where a run was given no requirements, but finds some in its folder, which hold for it, too."""
+    from ifthen.runs.run_folder import REQUIREMENTS
+
+    if not require and (run_folder / REQUIREMENTS).exists():
+        out.print(
+            f"{run_folder / REQUIREMENTS} is not from this run: 'ifthen verify', 'prune' and 'export' use it "
+            "all the same. Delete it if it is not about these rules."
+        )
 
 
 def _pruned(learner: System, require: list[str]) -> PruneResult | None:

@@ -174,7 +174,7 @@ def train(
     settings = settings.for_system(learner)
     curves = curves_in(tensorboard)
     run_folder = RunFolder(folder or default_folder(learner.name, learner.task.name, learner.seed))
-    with run_folder.claimed(settings, overwrite, start_rules):
+    with run_folder.claimed(settings, overwrite, start_rules, settings.require):
         if suited := _suited(learner, settings.parameters):
             task_name = packaged(settings.task) or learner.task.environment
             out.print(

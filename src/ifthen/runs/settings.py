@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -31,6 +33,7 @@ MOST_VALUES = 20_000
 """Settings hold at most this many values. A report of a wrong value takes kilobytes of memory."""
 MOST_TOLD = 10
 """An error names at most this many wrong settings."""
+PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 Checked = TypeVar("Checked", bound=BaseModel)
 
 
@@ -148,18 +151,29 @@ def toml_text(plain: Mapping[str, Any]) -> str:
     tables = {name: value for name, value in plain.items() if isinstance(value, dict)}
     lines = [_toml_line(name, value) for name, value in plain.items() if name not in tables]
     for name, table in tables.items():
-        lines += ["", f"[{name}]", *(_toml_line(key, value) for key, value in table.items())]
+        lines += ["", f"[{_key(name)}]", *(_toml_line(key, value) for key, value in table.items())]
     return "\n".join(lines) + "\n"
 
 
 def _toml_line(name: str, value: object) -> str:
-    """Return `name = value`; JSON's way to write texts, numbers, booleans and lists is TOML's too."""
+    """Return `name = value`."""
+    return f"{_key(name)} = {_toml_of(value)}"
+
+
+def _key(name: str) -> str:
+    """Return a name as TOML writes it: in quotation marks where it is not plain."""
+    return name if PLAIN_KEY.fullmatch(name) else _toml_of(name)
+
+
+def _toml_of(value: object) -> str:
+    """Return a value as TOML; JSON's way to write texts, finite numbers and booleans is TOML's, nearly."""
     if isinstance(value, dict):
-        inner = ", ".join(
-            _toml_line(json.dumps(key, ensure_ascii=False), item) for key, item in value.items()
-        )
-        return f"{name} = {{{inner}}}"
-    return f"{name} = {json.dumps(value, ensure_ascii=False)}"
+        return "{" + ", ".join(f"{_toml_of(key)} = {_toml_of(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_toml_of, value)) + "]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")  # which TOML refuses as it is
 
 
 def read_settings(path: Path) -> dict[str, Any]:

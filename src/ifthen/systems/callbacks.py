@@ -8,14 +8,17 @@ learns the same with and without them.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
 from ifthen.checks import one_of, real_number, whole_number
-from ifthen.errors import ParameterError
+from ifthen.errors import IfthenError, ParameterError
+from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import shared_simulator, with_task
+from ifthen.systems import model_file
 from ifthen.systems.learning import EPOCH_LIMIT
 from ifthen.systems.records import Record
 from ifthen.systems.system import System
@@ -53,7 +56,9 @@ class EvaluationCallback:
         task: the task to measure in, its name, or an environment; the system's own where None.
         episodes: how many episodes; not used where the measurement is exact.
         every: epochs between two measurements.
-        best: a file for the model with the best score so far; None for none.
+        best: a file for the model with the best score so far; None for none. Where learning goes on from a
+            file, the model that is there is measured again, and only a better one replaces it. That of
+            another run is replaced at once.
     """
 
     def __init__(
@@ -69,6 +74,8 @@ class EvaluationCallback:
         self.best = None if best is None else Path(best)
         self.log: list[Record] = []
         """One row per measurement: epoch, steps and episodes of learning, score, rules."""
+        self._kept_score = math.nan
+        """The score of the model in `best` where this run saved it before it was loaded again."""
 
     @property
     def score(self) -> float:
@@ -77,8 +84,11 @@ class EvaluationCallback:
 
     @property
     def best_score(self) -> float:
-        """The best score; NaN where nothing was measured yet."""
-        return max((float(row["score"]) for row in self.log), default=math.nan)
+        """The best score, also of a model in `best` that this run saved earlier; NaN before measuring."""
+        scores = [float(row["score"]) for row in self.log]
+        if not math.isnan(self._kept_score):
+            scores.append(self._kept_score)
+        return max(scores, default=math.nan)
 
     def __call__(self, system: System) -> None:
         """Measure where it is time."""
@@ -88,14 +98,37 @@ class EvaluationCallback:
     def measure(self, system: System) -> float:
         """Measure now, whatever the epoch: log and return the score, and save a model that is the best."""
         ruleset, (_, task) = system.ruleset, with_task(system, self.task)
-        score = shared_simulator(task, threads=system.threads).held_out(ruleset, self.episodes)
-        is_best = not self.log or score > self.best_score
+        simulator = shared_simulator(task, threads=system.threads)
+        score = simulator.held_out(ruleset, self.episodes)
+        if not self.log and (kept := self._kept(system)) is not None:
+            self._kept_score = simulator.held_out(kept, self.episodes)
+        is_best = math.isnan(self.best_score) or score > self.best_score
         record = system.now.records[-1]
         progress: Record = {name: record[name] for name in ("epoch", "steps", "episodes") if name in record}
         self.log.append({**progress, "score": score, "rules": len(ruleset)})
         if is_best and self.best is not None:
             system.save(self.best)
         return score
+
+    def _kept(self, system: System) -> RuleSet | None:
+        """Return the rules of the model in `best`, if this run has saved it before; None otherwise."""
+        if self.best is None or not self.best.exists():
+            return None
+        try:
+            model = replace(model_file.read(self.best), task=system.task)
+            if model.system != system.name:
+                return None
+            kept = type(system).from_model(model, system.threads)
+        except IfthenError:
+            return None
+        return kept.ruleset if _is_past_of(kept, system) else None
+
+
+def _is_past_of(kept: System, system: System) -> bool:
+    """Return whether a system from a file is what another one was at an earlier epoch of the same run."""
+    is_alike = (kept.seed, kept.parameters) == (system.seed, system.parameters)
+    epoch = kept.epoch
+    return is_alike and epoch <= system.epoch and kept.now.records[epoch] == system.now.records[epoch]
 
 
 class StopAt:

@@ -25,6 +25,7 @@ from ifthen.parallel import checked_threads
 from ifthen.randomness import check_seed
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.text.constraint_text import requirements_in
+from ifthen.store import check_writable
 from ifthen.systems import model_file
 from ifthen.systems.front import Front
 from ifthen.systems.learning import (
@@ -290,10 +291,12 @@ class System(Shown, ABC):
         """Learn up to a total number of epochs, steps or episodes; see `learn` for the other arguments."""
         checkpoint_every = whole_number("checkpoint_every", checkpoint_every, 1, EPOCH_LIMIT)
         after_epoch = as_one(callback)
+        if checkpoint is not None:
+            check_writable(Path(checkpoint))  # found now, not after an hour
         if not self.started:
             self.prepare(goal)
             warn_if_over(self, goal)
-        save = Saving(self, checkpoint)  # a folder that cannot be written to is found now, not after an hour
+        save = Saving(self, checkpoint)
         bar, show = (
             progress_of(self, goal, self._gauge(goal), self._progress_in_words)
             if progress_bar

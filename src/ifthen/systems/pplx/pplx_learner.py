@@ -39,7 +39,13 @@ class Learner(ABC):
     """Whether lists can imitate a teacher."""
 
     def __init__(self, system: PPLX) -> None:
-        self.system, self.parameters = system, system.parameters
+        self.system = system
+
+    @property
+    def parameters(self) -> PPLXParameters:
+        """The system's parameters as they are now: a finished run may take another list of its front."""
+        parameters: PPLXParameters = self.system.parameters
+        return parameters
 
     @staticmethod
     @abstractmethod
