@@ -5,7 +5,7 @@ The library does the same in kernels, number by number. Both must give the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -194,18 +194,6 @@ class Trace(NamedTuple):
     partial: Mask
     """`(steps, rules)`: the rules that matched in part and proposed the action taken."""
 
-    @classmethod
-    def of(cls, plan: Plan, readings: Floats, taken: Ints, payoffs: Floats) -> Trace:
-        """Return the trace of a plan, from `(episodes, trace, features)`, `(episodes, trace)` and payoffs."""
-        numbers, places = np.nonzero(taken >= 0)
-        points, actions = readings[numbers, places], taken[numbers, places]
-        scores = np.zeros((len(points), len(plan.actions)), dtype=np.int64)
-        for d in range(points.shape[1]):  # many times as fast as a sum over the last, short axis
-            scores += inside(plan.bounds[:, d], points[:, d, None])
-        chosen = (scores == scores.max(axis=1, keepdims=True)) & (plan.actions == actions[:, None])
-        full = chosen & (scores == plan.bounds.shape[1])
-        return cls(points, actions, numbers, payoffs, full, chosen & ~full)
-
     def event(self, possible: Mask, order: Floats, key: int) -> tuple[int, int] | None:
         """Draw a step and a rule of those possible, `(steps, rules)`, in the first episode that has any.
 
@@ -223,6 +211,18 @@ class Trace(NamedTuple):
         best = np.flatnonzero(rank_of_step == rank_of_step.min())
         drawn = best[below(key, 0, len(best))]
         return int(steps[drawn]), int(rules[drawn])
+
+
+def trace_of(plan: Plan, readings: Floats, taken: Ints, payoffs: Floats) -> Trace:
+    """Return the trace of a plan, from `(episodes, trace, features)`, `(episodes, trace)` and payoffs."""
+    numbers, places = np.nonzero(taken >= 0)
+    points, actions = readings[numbers, places], taken[numbers, places]
+    scores = np.zeros((len(points), len(plan.actions)), dtype=np.int64)
+    for d in range(points.shape[1]):  # many times as fast as a sum over the last, short axis
+        scores += inside(plan.bounds[:, d], points[:, d, None])
+    chosen = (scores == scores.max(axis=1, keepdims=True)) & (plan.actions == actions[:, None])
+    full = chosen & (scores == plan.bounds.shape[1])
+    return Trace(points, actions, numbers, payoffs, full, chosen & ~full)
 
 
 class Rule(NamedTuple):
@@ -307,7 +307,7 @@ def avoid(plan: Plan, trace: Trace, setting: Setting, key: int) -> Rule | None:
     return Rule(plan.bounds[rule], int(action), plan.known[rule])
 
 
-def merge(plan: Plan, setting: Setting, key: int) -> Rule | None:
+def merge(plan: Plan, _: Trace | None, setting: Setting, key: int) -> Rule | None:
     """Cover two strong rules with the same action, whose conditions overlap much on average, by one."""
     p = setting.parameters
     strong = np.flatnonzero(plan.strengths >= p.merge_strength * plan.strengths.mean())
@@ -324,7 +324,7 @@ def merge(plan: Plan, setting: Setting, key: int) -> Rule | None:
     return Rule(box, int(plan.actions[a]), (plan.known[a] + plan.known[b]) / 2)
 
 
-def mutation(plan: Plan, setting: Setting, key: int) -> Rule | None:
+def mutation(plan: Plan, _: Trace | None, setting: Setting, key: int) -> Rule | None:
     """Set one value of a rule, an end of an interval or the action, to any that is legal."""
     rule, features = below(key, 0, len(plan.actions)), plan.bounds.shape[1]
     value = below(key, 1, 2 * features + 1)
@@ -347,23 +347,12 @@ def mutated(grid: Steps, box: Floats, value: int, u: float) -> Floats:
     return interval
 
 
-def creep(plan: Plan, setting: Setting, key: int) -> Rule | None:
+def creep(plan: Plan, _: Trace | None, setting: Setting, key: int) -> Rule | None:
     """Move one end of one interval a step: outwards or inwards, with equal odds."""
     rule, d = below(key, 0, len(plan.actions)), below(key, 1, plan.bounds.shape[1])
     end, way = below(key, 2, 2), 1 - 2 * below(key, 3, 2)
     box = crept(setting.grid, plan.bounds[rule], d, end, way)
     return Rule(box, int(plan.actions[rule]), plan.known[rule])
-
-
-OPERATORS: Mapping[str, Callable[..., Rule | None]] = {
-    "mutation": lambda plan, _, setting, key: mutation(plan, setting, key),
-    "creep": lambda plan, _, setting, key: creep(plan, setting, key),
-    "specialize": specialize,
-    "generalize": generalize,
-    "cover": cover,
-    "avoid": avoid,
-    "merge": lambda plan, _, setting, key: merge(plan, setting, key),
-}
 
 
 def drawn_operators(parameters: Any, key: int) -> list[str]:
@@ -386,7 +375,7 @@ def applied(
     """
     grown, adding = plan, []
     for number, name in enumerate(names):
-        rule = OPERATORS[name](plan, trace, setting, fold(key, number))
+        rule = globals()[name](plan, trace, setting, fold(key, number))
         if rule is not None and not has(grown, rule.bounds, rule.action):
             grown = joined(grown, as_plan(rule))
             adding.append(name)
@@ -405,6 +394,11 @@ def joined(first: Plan, second: Plan) -> Plan:
     """Return the rules of two plans as one."""
     pairs: Any = zip(first, second, strict=True)
     return Plan._make(np.concatenate(pair) for pair in pairs)
+
+
+def mean(values: Floats) -> float:
+    """Return the mean as NumPy adds the numbers up."""
+    return float(values.mean())
 
 
 def uniforms(key: int, n: int) -> Floats:

@@ -421,6 +421,7 @@ def drawn_names(changes: dict[str, Any], key: Any) -> list[str]:
     return names
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", OPERATORS)
 def test_each_operator_has_a_switch(name: str) -> None:
     none: dict[str, Any] = dict.fromkeys(OPERATORS, 0.0)
@@ -504,7 +505,7 @@ def test_operators_make_the_rules_of_the_oracle_to_the_bit(
     grid = grid_of(*features)
     found, added = grown_by(names, plan, trace, Setting.of(grid, 3, p), most, key)
     before = naive_plans.Plan(*plan)
-    seen = naive_plans.Trace.of(before, trace.readings, trace.taken, trace.payoffs)
+    seen = naive_plans.trace_of(before, trace.readings, trace.taken, trace.payoffs)
     how = naive_plans.Setting(naive_plans.Steps(*grid), 3, p)
     expected, adding = naive_plans.applied(before, names, seen, how, int(key))
     assert same_plans(found, expected)
@@ -515,6 +516,20 @@ def test_operators_make_the_rules_of_the_oracle_to_the_bit(
 @given(st.integers(0, 10**6), st.one_of(st.integers(1, 40), st.integers(100, 3000)))
 def test_means_are_those_of_numpy_to_the_bit(seed: int, n: int) -> None:
     values = np.random.default_rng(seed).normal(size=(n, 3))
-    assert mean_of(values[:, 1]) == values[:, 1].mean()
+    assert mean_of(values[:, 1]) == naive_plans.mean(values[:, 1])
     rows = np.ascontiguousarray(values[: min(n, 50)].T)
     assert [mean_of(row) for row in rows] == rows.mean(axis=1).tolist()
+
+
+@pytest.mark.oracle
+@given(st.integers(0, 10**6), st.integers(1, 9))
+def test_intervals_are_widened_as_by_the_oracle_to_the_bit(seed: int, rules: int) -> None:
+    features = (WIND, HOURS, CELL, COURSE, SPEED)
+    draws, grid = np.random.default_rng(seed), grid_of(*features)
+    lows, highs = (np.array([getattr(feature, end) for feature in features]) for end in ("low", "high"))
+    ends = np.sort(draws.uniform(lows, highs, (2, rules, len(features))), axis=0)
+    wraps = np.isfinite(grid.periods) & (draws.random(ends.shape[1:]) < 0.5)
+    bounds = np.stack([np.where(wraps, ends[1], ends[0]), np.where(wraps, ends[0], ends[1])], axis=-1)
+    expected = naive_plans.Steps(*grid).rounded_outwards(bounds)
+    intervals.round_outwards(grid, bounds)
+    assert bounds.tobytes() == expected.tobytes()
