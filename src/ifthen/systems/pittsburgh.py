@@ -151,7 +151,7 @@ class Variation(NamedTuple):
 
 
 def first_population(parameters: PittsburghParameters, task: Task, seed: int, n_learnt: int) -> Population:
-    """Return random rulesets, each rule carrying `learns` zeros."""
+    """Return random rulesets; each rule carries `n_learnt` zeros for the numbers that it will learn."""
     pop_size, n_rules = parameters.sizes
     population = empty_population(pop_size, n_rules, len(task.features), n_learnt, bounds_type(task.features))
     alleles = alleles_of(task.features, parameters.sigma, parameters.p_any)
