@@ -52,7 +52,6 @@ from ifthen.systems.pittsburgh_kernels import (
     learn,
 )
 from ifthen.systems.pittsburgh_system import PittsburghSystem
-from ifthen.systems.ppl_st import PPLST
 from ifthen.systems.records import Records
 from ifthen.systems.system import System
 from ifthen.tasks.tabular_task import Dynamics, TabularTask
@@ -172,14 +171,14 @@ class Trials:
         p = system.parameters
         alleles = self._memory.put("alleles", alleles_of(task.features, p.sigma, p.p_any))
         rates = p.tourn_size, p.p_cross, p.p_swap, p.p_mut
-        variation = Variation(*rates, isinstance(system, PPLST), alleles, task.n_actions)
+        variation = Variation(*rates, system.whole_rules, alleles, task.n_actions)
         return Breeding(on_gpu, self._keys("breed"), variation)
 
     def _learning_of(self, on_gpu: Populations, shared: Plan, policies: Any) -> Learning:
         """Return what learning takes, and room to work in for each ruleset."""
         system, memory, task = self.systems[0], self._memory, self._task
         trials, n = on_gpu.fitness.shape
-        learns = isinstance(system, PPLST)
+        learns = system.learns_strengths
         p: Any = system.parameters
         x0, eta = (p.x0, p.eta) if learns else (1.0, 0.1)
         workspace = new_workspace(p.sizes[1], task.t_max if learns else 1, eta, x0, task.dynamics)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,10 @@ from ifthen.systems.system import System
 class PittsburghSystem(System):
     """Evolves rulesets of a fixed size; it takes what every `System` takes."""
 
+    whole_rules: ClassVar[bool] = False
+    """Whether crossover swaps whole rules, with what they have learnt, rather than single alleles."""
+    learns_strengths: ClassVar[bool] = False
+    """Whether rules learn strengths from rollouts, so that the strongest that matches decides."""
     parameters: PittsburghParameters
 
     @property

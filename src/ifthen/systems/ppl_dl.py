@@ -97,7 +97,7 @@ class PPLDL(PittsburghSystem):
         # `breed_two` in ifthen.systems.pittsburgh takes the paper's steps in the paper's order: `tournament`
         # chooses two parents, `swap_alleles` crosses copies of them, `mutate` changes these children.
         children = next_generation(
-            p, self.task, self.seed, epoch, self.threads, population, whole_rules=False
+            p, self.task, self.seed, epoch, self.threads, population, whole_rules=self.whole_rules
         )
         return self.measured(self.with_otherwise(children), before)
 

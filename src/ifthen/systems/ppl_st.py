@@ -71,6 +71,8 @@ class PPLST(PittsburghSystem):
     summary = "Evolves rules with learnt strengths (the strongest matching rule decides)."
     Parameters = PPLSTParameters
     starts_from = (StrengthRules.kind, DecisionList.kind)
+    whole_rules = True
+    learns_strengths = True
     parameters: PPLSTParameters
 
     if TYPE_CHECKING:
@@ -105,7 +107,9 @@ class PPLST(PittsburghSystem):
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Breed, exchanging whole rules with all they have learnt; reinforce all but elites; measure."""
         p, epoch = self.parameters, int(before["epoch"]) + 1
-        children = next_generation(p, self.task, self.seed, epoch, self.threads, population, whole_rules=True)
+        children = next_generation(
+            p, self.task, self.seed, epoch, self.threads, population, whole_rules=self.whole_rules
+        )
         return self.measured(children, before, n_learners=p.sizes[0] - p.elites)
 
     def measured(
