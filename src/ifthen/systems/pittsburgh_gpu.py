@@ -30,7 +30,16 @@ from ifthen.rules.batch import LIST, NO_TERMS, STRENGTH
 from ifthen.rules.ruleset import NULL_ACTION
 from ifthen.simulate import gpu_bytes
 from ifthen.simulate.byte_tables import byte_game
-from ifthen.simulate.gpu import THREADS, WARP, Repeated, n_blocks, repeated_for, simulated, table_lanes
+from ifthen.simulate.gpu import (
+    THREADS,
+    WARP,
+    GpuStream,
+    Repeated,
+    n_blocks,
+    repeated_for,
+    simulated,
+    table_lanes,
+)
 from ifthen.simulate.gpu_bytes import ByteLanes, byte_launch
 from ifthen.simulate.gpu_lanes import Lanes, lanes_launch
 from ifthen.simulate.gpu_memory import Memory, fetched
@@ -98,7 +107,7 @@ class Trials:
 
     def __init__(self, systems: Sequence[PittsburghSystem]) -> None:
         self.systems = list(systems)
-        self.stream: Any = 0 if simulated() else cuda.stream()
+        self.stream: GpuStream = 0 if simulated() else cuda.stream()
         self._memory, self._side = Memory(self.stream), 0
         self._slot_seconds = 0.0
         first_system = self.systems[0]

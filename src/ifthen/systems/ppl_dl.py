@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError
 from ifthen.rules.batch import LIST
 from ifthen.rules.decision_list import DecisionList
@@ -64,7 +65,7 @@ class PPLDL(PittsburghSystem):
 
     if TYPE_CHECKING:
 
-        def __init__(self, task: Any, **keywords: Unpack[PPLDLKeywords]) -> None: ...
+        def __init__(self, task: TaskLike, **keywords: Unpack[PPLDLKeywords]) -> None: ...
 
     def fill_parameters(self, parameters: Any) -> PittsburghParameters:
         """Fill in the sizes left to the task, and raise where a parameter does not fit it."""

@@ -11,10 +11,11 @@ measured. The strongest matching rule decides; its strength is w·x − sqrt(var
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError, TaskError
 from ifthen.randomness import stream
 from ifthen.rules.batch import STRENGTH
@@ -77,7 +78,7 @@ class PPLST(PittsburghSystem):
 
     if TYPE_CHECKING:
 
-        def __init__(self, task: Any, **keywords: Unpack[PPLSTKeywords]) -> None: ...
+        def __init__(self, task: TaskLike, **keywords: Unpack[PPLSTKeywords]) -> None: ...
 
     def _fit_start(self, start: RuleSet) -> RuleSet:
         """Return the rules to begin with, or raise where they do not fit the parameters."""

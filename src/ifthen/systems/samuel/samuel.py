@@ -9,10 +9,11 @@ out.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError, TaskError
 from ifthen.randomness import fold, stream, uniform
 from ifthen.rules.arrays import Floats, Ints
@@ -82,9 +83,9 @@ class SAMUEL(System):
 
     if TYPE_CHECKING:
 
-        def __init__(self, task: Any, **keywords: Unpack[SAMUELKeywords]) -> None: ...
+        def __init__(self, task: TaskLike, **keywords: Unpack[SAMUELKeywords]) -> None: ...
 
-    def fill_parameters(self, parameters: Any) -> SAMUELParameters:
+    def fill_parameters(self, parameters: SAMUELParameters) -> SAMUELParameters:
         """Fill in what the version sets, and raise where a parameter does not fit."""
         if self.task.default_action is not None:
             raise ParameterError(

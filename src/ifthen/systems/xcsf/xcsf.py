@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError
 from ifthen.rules.prediction_array import PredictionArrayRules
 from ifthen.systems.learning import Goal
@@ -48,7 +49,7 @@ class XCSF(System):
 
     if TYPE_CHECKING:
 
-        def __init__(self, task: Any, **keywords: Unpack[XCSFKeywords]) -> None: ...
+        def __init__(self, task: TaskLike, **keywords: Unpack[XCSFKeywords]) -> None: ...
 
     def fill_parameters(self, parameters: XCSFParameters) -> XCSFParameters:
         """Fill in what was left to the task."""

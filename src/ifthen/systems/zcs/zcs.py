@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError, TaskError
 from ifthen.randomness import fold, stream
 from ifthen.rules.feature import bounds_type, lows_and_highs
@@ -61,7 +62,7 @@ class ZCS(System):
 
     if TYPE_CHECKING:
 
-        def __init__(self, task: Any, **keywords: Unpack[ZCSKeywords]) -> None: ...
+        def __init__(self, task: TaskLike, **keywords: Unpack[ZCSKeywords]) -> None: ...
 
     def fill_parameters(self, parameters: ZCSParameters) -> ZCSParameters:
         """Raise where the GA would have to run more than once in a step."""
