@@ -78,10 +78,10 @@ def objection(system: System) -> str:
     """Return why a system's trials cannot be run many at once; "" if they can."""
     if not isinstance(system, PittsburghSystem):
         return f"{system.name} learns on the CPU"
-    p = system.parameters
+    parameters = system.parameters
     if not table_lanes(system.task):
         return f"{system.task.name} is no table, or a large one"
-    if p.fitness != "sampled" or p.elites or getattr(p, "otherwise", False):
+    if parameters.fitness != "sampled" or parameters.elites or getattr(parameters, "otherwise", False):
         return "fitness='exact', elites and otherwise are for the CPU"
     if system.start is not None or system.require:
         return "rules to start from and requirements are for the CPU"
@@ -177,9 +177,9 @@ class Trials:
     def _breeding_of(self, on_gpu: Populations) -> Breeding:
         """Return what breeding takes."""
         system, task = self.systems[0], self._task
-        p = system.parameters
-        alleles = self._memory.put("alleles", alleles_of(task.features, p.sigma, p.p_any))
-        rates = p.tourn_size, p.p_cross, p.p_swap, p.p_mut
+        parameters = system.parameters
+        alleles = self._memory.put("alleles", alleles_of(task.features, parameters.sigma, parameters.p_any))
+        rates = parameters.tourn_size, parameters.p_cross, parameters.p_swap, parameters.p_mut
         variation = Variation(*rates, system.whole_rules, alleles, task.n_actions)
         return Breeding(on_gpu, self._keys("breed"), variation)
 
@@ -188,9 +188,9 @@ class Trials:
         system, memory, task = self.systems[0], self._memory, self._task
         trials, n = on_gpu.fitness.shape
         learns = system.learns_strengths
-        p: Any = system.parameters
-        x0, eta = (p.x0, p.eta) if learns else (1.0, 0.1)
-        workspace = new_workspace(p.sizes[1], task.t_max if learns else 1, eta, x0, task.dynamics)
+        parameters: Any = system.parameters
+        x0, eta = (parameters.x0, parameters.eta) if learns else (1.0, 0.1)
+        workspace = new_workspace(parameters.sizes[1], task.t_max if learns else 1, eta, x0, task.dynamics)
         scratch = workspace._asdict()
         rates = memory.put("rates", scratch.pop("rates"))
         space = {
@@ -204,9 +204,9 @@ class Trials:
             x0,
             NULL_ACTION if task.default_action is None else task.default_action,
             memory.put("terms", NO_TERMS),
-            p.num_reinf_rollouts if learns else 0,
+            parameters.num_reinf_rollouts if learns else 0,
             eta,
-            learns and p.payoff == "paper",
+            learns and parameters.payoff == "paper",
             self._model,
             shared.cuts,
             task.gamma,

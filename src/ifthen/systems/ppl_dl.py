@@ -94,11 +94,11 @@ class PPLDL(PittsburghSystem):
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Return the next generation, measured."""
-        p, epoch = self.parameters, int(before["epoch"]) + 1
+        parameters, epoch = self.parameters, int(before["epoch"]) + 1
         # `breed_two` in ifthen.systems.pittsburgh takes the paper's steps in the paper's order: `tournament`
         # chooses two parents, `swap_alleles` crosses copies of them, `mutate` changes these children.
         children = next_generation(
-            p, self.task, self.seed, epoch, self.threads, population, whole_rules=self.whole_rules
+            parameters, self.task, self.seed, epoch, self.threads, population, whole_rules=self.whole_rules
         )
         return self.measured(self.with_otherwise(children), before)
 

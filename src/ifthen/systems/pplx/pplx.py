@@ -216,13 +216,13 @@ class PPLX(System):
 
     def chosen(self, front: Front) -> Point:
         """Return the list that the parameters choose; the shortest where none is as short as they ask."""
-        p = self.parameters
-        if p.rules is None and p.tests is None:
-            if p.knee is not None:
-                return front.knee(p.knee)
+        parameters = self.parameters
+        if parameters.rules is None and parameters.tests is None:
+            if parameters.knee is not None:
+                return front.knee(parameters.knee)
             return front.knee(self._kind.knee, within_error=True, easy=self._kind.easy)
         try:
-            return front.at(p.rules, p.tests)
+            return front.at(parameters.rules, parameters.tests)
         except ParameterError:
             return front.points[0]
 

@@ -90,11 +90,11 @@ class XCSF(System):
 
         Episodes of environments are finished, so that an epoch may begin with more than it was due.
         """
-        p, epoch = self.parameters, int(before["epoch"])
+        parameters, epoch = self.parameters, int(before["epoch"])
         if not self._learner.whole_episodes:
-            return (epoch + 1) * int(p.ga_per_epoch or 0)
+            return (epoch + 1) * int(parameters.ga_per_epoch or 0)
         first_row = next(row for row in self.now.records[-2:] if row["epoch"] == epoch)
-        return int(first_row["ga_invocations"]) + int(p.ga_per_epoch or 0)
+        return int(first_row["ga_invocations"]) + int(parameters.ga_per_epoch or 0)
 
     def _row(self, population: Population, epoch: int, measures: Record) -> Record:
         """Return the history's row of a population."""
