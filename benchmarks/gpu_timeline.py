@@ -111,7 +111,7 @@ class Watch:
     def launch(self, original: Callable[..., None], launch: gpu.Repeated, *numbers: int) -> None:
         """Launch a kernel, and an event after it."""
         original(launch, *numbers)
-        kernel = launch.kernel
+        kernel: Any = launch.kernel
         self.ended(getattr(kernel, "py_func", getattr(kernel, "fn", kernel)).__name__, launch.stream)
 
     def ended(self, name: str, stream: Any) -> None:

@@ -155,6 +155,7 @@ def test_every_source_file_in_the_documents_exists() -> None:
     pattern = r"`([\w/.-]+\.(?:py|pyi|js|css|j2|html\.j2))`"
     paths = {path for document in DOCUMENTS for path in re.findall(pattern, document.read_text())}
     examples = {
+        "rules/my_kind.py",
         "systems/my_system.py",
         "environments/my_env.py",
         "simulate/gpu_table.py",

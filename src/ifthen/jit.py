@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
+from numba import extending
 from numba.core import caching, ccallback, config, dispatcher, event
 
 from ifthen.compiler import Kernel
@@ -113,6 +114,11 @@ def inlined_kernel(function: Callable[P, R]) -> Callable[P, R]:
     the work.
     """
     return _compiled(function, _nrt=False, forceinline=True)
+
+
+def intrinsic(function: Callable[..., Any]) -> Any:
+    """Return a call of the machine's own instructions, for kernels: they leave out its first argument."""
+    return extending.intrinsic(function)
 
 
 def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:

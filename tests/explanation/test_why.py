@@ -479,7 +479,7 @@ def test_what_cannot_be_explained_is_refused() -> None:
         with pytest.raises(RuleError, match=message):
             explain(ruleset, observation)
     with pytest.raises(RuleError, match="a RuleSet or a trained system"):
-        explain("rules", [0, 0])
+        explain("rules", [0, 0])  # type: ignore[arg-type]  # that is what is tested
     with pytest.raises(TaskError, match="the ruleset speaks of"):
         explain(ruleset, [0, 0], small_lake())
 

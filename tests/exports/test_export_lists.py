@@ -331,7 +331,7 @@ def test_an_unknown_format_is_refused_with_the_nearest() -> None:
     with pytest.raises(ParameterError, match="unknown format"):
         export(rules, 3)  # type: ignore[arg-type]  # that is what is tested
     with pytest.raises(RuleError, match="must be a RuleSet"):
-        export("rules", "json")
+        export("rules", "json")  # type: ignore[arg-type]  # that is what is tested
 
 
 @pytest.mark.parametrize("format", ["python", "c", "text"])

@@ -73,7 +73,7 @@ def test_an_environment_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TaskError, match=r"observes the observation of shape .* but the environment"):
         load(tmp_path / "own.zip", lambda: Walk(kind="tuple"))
     with pytest.raises(TaskError, match="needs a Gymnasium environment"):
-        load(tmp_path / "own.zip", 7)
+        load(tmp_path / "own.zip", 7)  # type: ignore[arg-type]  # that is what is tested
     with pytest.raises(TaskError, match=r"table of states .* leave env out"):
         load(tmp_path / "table.zip", Walk)
     with pytest.raises(ModelFileError, match="holds a PPL-DL model"):

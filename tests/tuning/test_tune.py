@@ -290,7 +290,7 @@ def test_without_optuna_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_task_without_settings_is_refused() -> None:
     with pytest.raises(ParameterError, match="processes of its own"):
-        ifthen.tune("PPL-DL", object())
+        ifthen.tune("PPL-DL", object())  # type: ignore[arg-type]  # that is what is tested
 
 
 def test_no_two_phases_or_tunings_share_a_training_seed() -> None:

@@ -56,7 +56,7 @@ def typed_task(name: str) -> Task:
     return task_by_name(name)
 
 
-def allow_cwd_imports(task: Any) -> None:
+def allow_cwd_imports(task: object) -> None:
     """Put the current folder on the path of imports where a user names a task as `package:Id-v0`.
 
     Python does so by itself, but not for commands. The folder comes last: nothing in it can hide a package.
@@ -76,7 +76,7 @@ def packaged(task: Any) -> str:
     return name if isinstance(name, str) and IN_MODULE.fullmatch(name) else ""
 
 
-def task_option(task: Any) -> str:
+def task_option(task: object) -> str:
     """Return " --task package:Id-v0" where commands need it to play a task again; "" where they do not."""
     name = packaged(task)
     return f" --task {name}" if name else ""

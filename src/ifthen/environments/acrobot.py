@@ -9,14 +9,13 @@ for that, squares are what the C library's `pow` gives, whose last bit is not al
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from ifthen.environments.known_environments import KnownEnvironment, KnownFeature
 from ifthen.jit import lean_kernel
 from ifthen.rules.arrays import Floats
-from ifthen.tasks.twin import Twin, as_shown, twin_step
+from ifthen.tasks.twin import Row, Twin, as_shown, twin_step
 
 GRAVITY, TIME = 9.8, 0.2
 MASS, LENGTH, CENTRE, INERTIA = 1.0, 1.0, 0.5, 1.0
@@ -56,7 +55,7 @@ def wrapped(angle: float) -> float:
 
 
 @twin_step
-def step(state: Any, action: int, observation: Any, reward: Any) -> int:
+def step(state: Row, action: int, observation: Row, reward: Row) -> int:
     """Turn the joint with torque −1 (0), 0 (1) or +1 (2)."""
     torque = action - 1.0
     a, b, p, q = state[0], state[1], state[2], state[3]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ifthen.environments.known_environments import KnownEnvironment, KnownFeature
-from ifthen.tasks.twin import Twin, as_shown, twin_step
+from ifthen.tasks.twin import Row, Twin, as_shown, twin_step
 
 GRAVITY, FORCE, TAU = 9.8, 10.0, 0.02
 POLE_MASS, HALF_LENGTH = 0.1, 0.5
@@ -28,7 +28,7 @@ WIDEST, STEEPEST = 2.4, 12 * 2 * math.pi / 360
 
 
 @twin_step
-def step(state: Any, action: int, observation: Any, reward: Any) -> int:
+def step(state: Row, action: int, observation: Row, reward: Row) -> int:
     """Push the cart to the left (0) or right (1)."""
     x, v, theta, omega = state[0], state[1], state[2], state[3]
     force = FORCE if action == 1 else -FORCE

@@ -16,6 +16,7 @@ import numpy as np
 from ifthen.environments.known_environments import RECORDERS
 from ifthen.environments.repeatable import episode, same_episodes
 from ifthen.errors import TaskError
+from ifthen.tasks.env_like import AnyEnv, EnvLike
 from ifthen.tasks.flatten import FlatSpace, check_actions
 from ifthen.tasks.gym_task import Option
 from ifthen.tasks.imports import cannot_make
@@ -57,7 +58,7 @@ class OneEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Leave it open."""
 
 
-def source_of(env: Any, options: Mapping[str, Option]) -> Source:
+def source_of(env: EnvLike, options: Mapping[str, Option]) -> Source:
     """Return an environment for a task: of a name and keyword arguments, an environment, or a function.
 
     A name is an id of Gymnasium's, `package:Id-v0`, or `module:attribute` of a class or function.
@@ -101,14 +102,14 @@ def _attribute(name: str) -> Any:
     return attribute_value if callable(attribute_value) else None
 
 
-def _checked(env: Any, maker: str) -> Any:
+def _checked(env: object, maker: str) -> Any:
     """Return what was made, or raise if it is no environment."""
     if not isinstance(env, gymnasium.Env):
         raise TaskError(f"{maker} must make a Gymnasium environment, not {env!r}.")
     return env
 
 
-def _remade(env: Any) -> Source | None:
+def _remade(env: AnyEnv) -> Source | None:
     """Make an environment anew from its specification; None if that would give another environment."""
     if env.spec is None or wrappers_with_statistics(env):  # what they have learnt is not in the specification
         return None
@@ -137,12 +138,12 @@ def _remade(env: Any) -> Source | None:
     return Source(remade, spec.id, options, _factory(spec))
 
 
-def _copied(env: Any) -> Source:
+def _copied(env: AnyEnv) -> Source:
     """Copy an environment as it is now; take the one object if it cannot be copied.
 
     Changes to the original do not reach copies later.
     """
-    while type(env).__name__ in RECORDERS:
+    while isinstance(env, gymnasium.Wrapper) and type(env).__name__ in RECORDERS:
         env = env.env
     reason = "its copies behave differently"
     for copy_of in (copy.deepcopy, _pickled):
@@ -162,11 +163,12 @@ def _copied(env: Any) -> Source:
     return Source(OneEnvironment(env), "", {}, partial(OneEnvironment, env), note)
 
 
-def _pickled(env: Any) -> Any:
-    return cloudpickle.loads(cloudpickle.dumps(env))
+def _pickled(env: AnyEnv) -> AnyEnv:
+    copied: AnyEnv = cloudpickle.loads(cloudpickle.dumps(env))
+    return copied
 
 
-def _behaves_alike(env: Any, copied: Any) -> bool:
+def _behaves_alike(env: AnyEnv, copied: AnyEnv) -> bool:
     """Return whether a copy plays an episode as the original does, or the original is random anyway."""
     try:
         flat = FlatSpace.of(env.observation_space)
@@ -192,7 +194,7 @@ def _factory(spec: Any) -> Callable[..., Any] | None:
     return None if is_gymnasiums else partial(gymnasium.make, spec)
 
 
-def _was_changed(env: Any, remade: Any, make: Callable[[], Any]) -> bool:
+def _was_changed(env: AnyEnv, remade: AnyEnv, make: Callable[[], Any]) -> bool:
     """Return whether a setting of an environment was changed after it was made.
 
     A setting is a number or text that a few random episodes leave as it is. The environment itself is not

@@ -33,7 +33,7 @@ from ifthen.environments.known_environments import KnownEnvironment, KnownFeatur
 from ifthen.errors import TaskError
 from ifthen.jit import lean_kernel
 from ifthen.randomness import normal
-from ifthen.tasks.twin import Twin, twin_step
+from ifthen.tasks.twin import Row, Twin, twin_step
 
 Start = Literal["variable", "fixed"]
 DECISIONS = 20
@@ -91,7 +91,7 @@ def nearest_step(value: float, step: float, low: float, high: float) -> float:
 
 
 @lean_kernel
-def steer(state: Any, toward_x: float, toward_y: float) -> None:
+def steer(state: Row, toward_x: float, toward_y: float) -> None:
     """Turn the missile towards a direction as far as it can in a sub-step, which costs speed."""
     course_x, course_y = state[AIM], state[AIM + 1]
     length = math.sqrt(toward_x * toward_x + toward_y * toward_y)
@@ -118,7 +118,7 @@ def nearest_approach(x: float, y: float, move_x: float, move_y: float) -> float:
 
 
 @lean_kernel
-def fly(state: Any, turn: float, plane_speed: float) -> int:
+def fly(state: Row, turn: float, plane_speed: float) -> int:
     """Fly for a decision, in which the plane turns by some degrees; return 1 if it is hit, 2 if it is free.
 
     The missile sees the plane's course as it was before the sub-step.
@@ -145,7 +145,7 @@ def fly(state: Any, turn: float, plane_speed: float) -> int:
 
 
 @lean_kernel
-def observe(state: Any, observation: Any) -> None:
+def observe(state: Row, observation: Row) -> None:
     """Write the readings: last turn, time, and range, bearing, heading and speed of the missile."""
     x, y = state[MISSILE] - state[PLANE], state[MISSILE + 1] - state[PLANE + 1]
     course_x, course_y, aim_x, aim_y = state[COURSE], state[COURSE + 1], state[AIM], state[AIM + 1]
@@ -169,7 +169,7 @@ def observe(state: Any, observation: Any) -> None:
 
 
 @twin_step
-def step(state: Any, action: int, observation: Any, reward: Any) -> int:
+def step(state: Row, action: int, observation: Row, reward: Row) -> int:
     """Turn the plane by (action − 4) · 45 degrees, in sub-steps, and let the missile follow."""
     turn = (action - 4) * 45.0
     first_draw = DRAWS * int(state[TIME])

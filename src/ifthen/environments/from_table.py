@@ -127,9 +127,9 @@ def with_option(task: TabularTask, name: str, value: float) -> TabularTask:
     return task.replaced(next_state=next_state, reward=reward, done=done, probability=probability)
 
 
-def has_table(env: Any) -> bool:
+def has_table(env: object) -> bool:
     """Return whether an environment publishes a transition table and does what the table says."""
-    core = getattr(env, "unwrapped", env)
+    core: Any = getattr(env, "unwrapped", env)
     if changing_wrapper(env) or known_class(core).objection_to_table(core):
         return False
     return _is_table(getattr(core, "P", None))

@@ -17,6 +17,7 @@ import gymnasium
 
 from ifthen import environments
 from ifthen.rules.feature import Feature
+from ifthen.tasks.env_like import AnyEnv
 from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.twin import Twin
 
@@ -62,22 +63,22 @@ class KnownEnvironment:
         _known[cls.of_class] = cls
 
     @classmethod
-    def least_reward(cls, env: Any) -> float | None:
+    def least_reward(cls, env: AnyEnv) -> float | None:
         """Return the least reward of a step; None if there is no least one."""
         return cls.least
 
     @staticmethod
-    def decode(env: Any, state: int) -> Sequence[int]:
+    def decode(env: AnyEnv, state: int) -> Sequence[int]:
         """Return the features of a state of a transition table."""
         return (state,)
 
     @staticmethod
-    def table_features(env: Any) -> tuple[Feature, ...] | None:
+    def table_features(env: AnyEnv) -> tuple[Feature, ...] | None:
         """Return the features of a transition table; None to read names and ranges off its states."""
         return None
 
     @staticmethod
-    def table_origin(env: Any) -> dict[str, Any]:
+    def table_origin(env: AnyEnv) -> dict[str, Any]:
         """Return the options that make the same environment again, where a table has to remember them."""
         return {}
 
@@ -87,17 +88,17 @@ class KnownEnvironment:
         return None
 
     @staticmethod
-    def layout(env: Any) -> tuple[str, ...] | None:
+    def layout(env: AnyEnv) -> tuple[str, ...] | None:
         """Return the map of a grid world, one text per row; None for other environments."""
         return None
 
     @staticmethod
-    def preset(env: Any) -> dict[str, int]:
+    def preset(env: AnyEnv) -> dict[str, int]:
         """Return parameters that suit a tabular task of the environment with any system."""
         return {}
 
     @staticmethod
-    def objection_to_table(env: Any) -> str:
+    def objection_to_table(env: AnyEnv) -> str:
         """Return why the environment does not do what its table `P` says; "" if it does."""
         return ""
 
@@ -127,7 +128,7 @@ def class_path(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def known_class(env: Any) -> type[KnownEnvironment]:
+def known_class(env: object) -> type[KnownEnvironment]:
     """Return what is known about an environment's class or its nearest known parent."""
     _import_all()
     core = getattr(env, "unwrapped", env)
@@ -179,7 +180,7 @@ class About(NamedTuple):
     episodes: int | None
 
 
-def about(env: Any) -> About:
+def about(env: AnyEnv) -> About:
     """Return what is known about an environment.
 
     Nothing is known about it in a wrapper that may change observations, actions or rewards. Subclasses of a
@@ -198,12 +199,13 @@ def about(env: Any) -> About:
     )
 
 
-def changing_wrapper(env: Any, harmless: Sequence[str] = USUAL + RECORDERS) -> str:
+def changing_wrapper(env: object, harmless: Sequence[str] = USUAL + RECORDERS) -> str:
     """Return the name of the first wrapper that is not one of Gymnasium's harmless ones; "" if none is."""
+    outer: Any = env
     core = getattr(env, "unwrapped", env)
-    while env is not core:
-        kind = type(env)
+    while outer is not core:
+        kind = type(outer)
         if kind.__name__ not in harmless or getattr(gymnasium.wrappers, kind.__name__, None) is not kind:
             return kind.__name__
-        env = env.env
+        outer = outer.env
     return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import EnumType
 from typing import Any
@@ -27,6 +27,7 @@ from ifthen.environments.known_environments import (
 from ifthen.environments.repeatable import repeatability_of
 from ifthen.errors import RuleError, TaskError, nearest, warn
 from ifthen.rules.feature import REAL_LIMIT, Feature
+from ifthen.tasks.env_like import AnyEnv, EnvLike
 from ifthen.tasks.flatten import FlatSpace, Leaf, check_actions
 from ifthen.tasks.gym_task import LEAST_GAMMA, T_MAX_LIMIT, EnvTask, Option, Player
 from ifthen.tasks.imports import ENV_ID
@@ -41,14 +42,14 @@ DEFAULT_T_MAX = 1000
 """The default limit on steps, where the environment has none of its own."""
 IN_MODULE = re.compile(r"[A-Za-z_][\w.]*:[\w./-]+")
 """The name of an environment in a package: `package:Id-v0` or `module:attribute`."""
-TaskLike = Task | str | gymnasium.Env[Any, Any] | Callable[[], Any]
+TaskLike = Task | EnvLike
 """What users may give for a task: a task, its name, a Gymnasium environment, or a function that makes one."""
 UNKNOWN_FLOOR = -1e12
 """The performance of null actions if the least reward is not known. Returns below it are refused."""
 
 
 def env_task(
-    env: Any,
+    env: EnvLike,
     *,
     name: str | None = None,
     features: Sequence[Feature] | None = None,
@@ -190,7 +191,7 @@ def _known_numbers(flat: FlatSpace, known_facts: About) -> tuple[KnownFeature, .
 
 
 def _described(
-    env: Any,
+    env: AnyEnv,
     flat: FlatSpace,
     known_features: tuple[KnownFeature, ...],
     names: Sequence[str] | None,
@@ -266,16 +267,16 @@ def _ends(label: str, interval: Any) -> tuple[float, float]:
     return low, high
 
 
-def _action_names(requested: Sequence[str] | None, known_facts: About, env: Any) -> tuple[str, ...]:
+def _action_names(requested: Sequence[str] | None, known_facts: About, env: AnyEnv) -> tuple[str, ...]:
     """Return a name for every action: given, else known, else as the environment itself calls them."""
-    n = int(env.action_space.n)
+    n = int(check_actions(env.action_space).n)
     if requested is not None:
         if len(requested) != n:
             raise TaskError(f"{len(requested)} action names {list(requested)} for {n} actions.")
         return tuple(str(name) for name in requested)
     if len(known_facts.actions) == n:
         return known_facts.actions
-    core = env.unwrapped
+    core: Any = env.unwrapped
     if callable(getattr(core, "get_action_meanings", None)):  # as Atari games do
         names = [str(name).lower() for name in core.get_action_meanings()]
     elif isinstance(getattr(core, "actions", None), EnumType):  # as MiniGrid does
@@ -320,7 +321,8 @@ def as_task(task: TaskLike) -> TabularTask | EnvTask:
         return task
     if isinstance(task, str):
         return task_by_name(task)
-    return table_task(task) if has_table(task) else env_task(task)
+    environment: Any = task
+    return table_task(environment) if has_table(environment) else env_task(environment)
 
 
 def task_by_name(name: str) -> TabularTask | EnvTask:

@@ -6,12 +6,11 @@ The twin's state is the position and the speed of the car; the slope below it is
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from ifthen.environments.known_environments import KnownEnvironment, KnownFeature
-from ifthen.tasks.twin import Twin, as_shown, twin_step
+from ifthen.tasks.twin import Row, Twin, as_shown, twin_step
 
 FORCE, GRAVITY = 0.001, 0.0025
 LEFT_END, RIGHT_END, FASTEST = -1.2, 0.6, 0.07
@@ -19,7 +18,7 @@ GOAL = 0.5
 
 
 @twin_step
-def step(state: Any, action: int, observation: Any, reward: Any) -> int:
+def step(state: Row, action: int, observation: Row, reward: Row) -> int:
     """Push the car to the left (0), not at all (1) or to the right (2)."""
     speed = state[1] + ((action - 1) * FORCE + math.cos(3 * state[0]) * (-GRAVITY))
     speed = min(max(speed, -FASTEST), FASTEST)

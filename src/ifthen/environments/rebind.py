@@ -13,13 +13,14 @@ from ifthen.environments.copies import source_of
 from ifthen.environments.known_environments import known_by_id
 from ifthen.environments.make import IN_MODULE, TaskLike, as_task
 from ifthen.errors import TaskError, warn
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyOrActions, RuleSet
+from ifthen.tasks.env_like import EnvLike
 from ifthen.tasks.flatten import FlatSpace
 from ifthen.tasks.gym_task import EnvTask, Option
 from ifthen.tasks.task import Task
 
 
-def played_in(task: Task, env: Any, options: Mapping[str, Option] | None = None) -> Task:
+def played_in(task: Task, env: EnvLike, options: Mapping[str, Option] | None = None) -> Task:
     """Return a task that is played in an environment given anew, as files hold none.
 
     Args:
@@ -51,7 +52,7 @@ def renewed(task: Task, name: str) -> Task:
     return played_in(task, name, task.options) if isinstance(task, EnvTask) else task
 
 
-def policy_and_its_task(policy: Any, task_like: TaskLike) -> tuple[Any, Task]:
+def policy_and_its_task(policy: object, task_like: TaskLike) -> tuple[Any, Task]:
     """Return a policy and the task to play it in, whose features and actions are the same.
 
     A task is played as it is. An environment of one's own keeps all settings of the task that a system of it
@@ -103,7 +104,7 @@ def fitted(task: Task, ruleset: RuleSet) -> tuple[Task, RuleSet]:
     return task.replaced(features=features, action_names=names), ruleset.renamed(features, names)
 
 
-def named_as_in(task: Task, policy: Any) -> Any:
+def named_as_in(task: Task, policy: PolicyOrActions) -> Any:
     """Return rules with the names and units of a task, in the order of features and actions, and say so.
 
     What differs in more than names, or has the same names in another order, stays as it is.

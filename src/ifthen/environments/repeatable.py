@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ifthen.errors import TaskError
+from ifthen.tasks.env_like import AnyEnv
 from ifthen.tasks.flatten import FlatSpace
 from ifthen.tasks.probe import RandomStep, random_steps
 from ifthen.tasks.wrapper_statistics import restore_statistics
@@ -127,7 +128,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, previous)
 
 
-def episode(env: Any, flat: FlatSpace, number: int) -> Steps:
+def episode(env: AnyEnv, flat: FlatSpace, number: int) -> Steps:
     """Return the first steps of a random episode."""
     return list(islice(random_steps(env, flat, number), STEPS + 1))
 

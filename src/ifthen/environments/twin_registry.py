@@ -20,6 +20,7 @@ from ifthen.checks import whole_number
 from ifthen.environments.known_environments import USUAL, changing_wrapper, class_path, known_by_id
 from ifthen.errors import TaskError, warn
 from ifthen.randomness import below, check_seed, stream
+from ifthen.tasks.env_like import AnyEnv
 from ifthen.tasks.flatten import FlatSpace, check_actions
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.imports import cannot_make
@@ -97,7 +98,7 @@ def _objection(task: EnvTask, twin: Twin) -> str:
     return reason or _differences[key]
 
 
-def unlike(env: Any, twin: Twin) -> str:
+def unlike(env: AnyEnv, twin: Twin) -> str:
     """Return how an environment is another than the one a twin copies; "" if it is the same."""
     core = env.unwrapped
     if twin.of_class:
@@ -155,7 +156,7 @@ class Checked(NamedTuple):
     """Episodes that terminated."""
 
 
-def compare(env: Any, twin: Twin, steps: int, seed: int = 0) -> Checked | str:
+def compare(env: AnyEnv, twin: Twin, steps: int, seed: int = 0) -> Checked | str:
     """Play environment and twin side by side; return how much was compared, or the first difference."""
     check_actions(env.action_space)
     flat, limit = FlatSpace.of(env.observation_space), env.spec.max_episode_steps if env.spec else None
@@ -175,10 +176,11 @@ def compare(env: Any, twin: Twin, steps: int, seed: int = 0) -> Checked | str:
 
 
 def _compare_episode(
-    env: Any, twin: Twin, flat: FlatSpace, seed: int, max_steps: int
+    env: AnyEnv, twin: Twin, flat: FlatSpace, seed: int, max_steps: int
 ) -> tuple[str, int, bool, bool]:
     """Play one episode in both; return the first difference, the length, and whether it ended how."""
-    action_start, n_actions = int(env.action_space.start), int(env.action_space.n)
+    actions = check_actions(env.action_space)
+    action_start, n_actions = int(actions.start), int(actions.n)
     key, action, t = stream(seed, "twin"), 0, 0
     env.reset(seed=seed)
     states, points, rewards = twin.state_of(env)[None], np.empty((1, len(flat.leaves))), np.empty(1)

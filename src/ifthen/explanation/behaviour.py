@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.digits import counted_steps, in_units, interval_in_words, percent, plural
+from ifthen.environments.make import TaskLike
 from ifthen.explanation.measures import transitions, usage, visits
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.rules.arrays import Floats, Ints
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyLike, RuleSet
 from ifthen.simulate.env_simulator import EnvSimulator
 from ifthen.simulate.evaluate import shared_simulator, with_task
 from ifthen.simulate.scope import choose_at, tabular
@@ -145,7 +146,9 @@ def _worth_cells(worth: RuleWorth) -> tuple[str, str]:
     return in_units(worth.lost), interval_in_words(worth.interval, worth.lost)
 
 
-def behaviour(policy: Any, task: Any = None, episodes: int = 100, threads: int | None = None) -> Behaviour:
+def behaviour(
+    policy: PolicyLike, task: TaskLike | None = None, episodes: int = 100, threads: int | None = None
+) -> Behaviour:
     """Return how a policy behaves: which rules take its time, how often it switches, what each rule is worth.
 
     Args:

@@ -22,7 +22,7 @@ from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.boxes.feasible import by_rounding
 from ifthen.rules.boxes.list_analysis import compare, over_the_same_terms
 from ifthen.rules.decision_list import DecisionList
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyOrActions, RuleSet
 from ifthen.simulate.evaluate import evaluate, with_task
 from ifthen.simulate.scope import (
     all_vectors,
@@ -48,7 +48,9 @@ DIGITS = (2, 3, 4, 6)
 """Significant digits that are tried for numbers to show."""
 
 
-def diff(a: Any, b: Any, task: TaskLike | None = None, names: tuple[str, str] = ("a", "b")) -> PolicyDiff:
+def diff(
+    a: PolicyOrActions, b: PolicyOrActions, task: TaskLike | None = None, names: tuple[str, str] = ("a", "b")
+) -> PolicyDiff:
     """Compare two policies.
 
     Args:
@@ -176,9 +178,11 @@ def shorter(a: RuleSet, b: RuleSet, points: Floats) -> Floats:
     return shortened
 
 
-def _on_table(a: Any, b: Any, task: TabularTask, names: tuple[str, str]) -> PolicyDiff:
+def _on_table(
+    a: PolicyOrActions, b: PolicyOrActions, task: TabularTask, names: tuple[str, str]
+) -> PolicyDiff:
     """Return how two policies differ in the decision states of a table, and what each state carries."""
-    policies = [getattr(policy, "ruleset", policy) for policy in (a, b)]
+    policies: list[Any] = [getattr(policy, "ruleset", policy) for policy in (a, b)]
     tables = [policy_table(policy, task).astype(np.int64) for policy in (a, b)]
     shares, note = carried(task, *tables)
     differ = np.flatnonzero(tables[0] != tables[1])
@@ -218,7 +222,7 @@ def _on_table(a: Any, b: Any, task: TabularTask, names: tuple[str, str]) -> Poli
     )
 
 
-def compared_rules(a: Any, b: Any) -> dict[str, Any]:
+def compared_rules(a: PolicyOrActions, b: PolicyOrActions) -> dict[str, Any]:
     """Return the rules that only one of two policies has, and why the text does not list them, by field."""
     if not isinstance(a, RuleSet) or not isinstance(b, RuleSet):
         return {"only_a": (), "only_b": ()}

@@ -12,13 +12,13 @@ read to know what it does; how many there are in a state is its density.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.rules.arrays import Floats, Ints, Mask
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyLike, RuleSet
 from ifthen.simulate.scope import ruleset_of, tabular
 from ifthen.simulate.table_simulator import policy_table
 from ifthen.tasks.solve import value_iteration
@@ -134,7 +134,7 @@ class BestActionMap:
         return len(self.rules)
 
 
-def best_action_map(policy: Any, task: Task) -> BestActionMap:
+def best_action_map(policy: PolicyLike, task: Task) -> BestActionMap:
     """Return the best action map of a ruleset over the decision states of a task.
 
     Args:

@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 from functools import cached_property
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.boxes.cover import coverage
 from ifthen.rules.boxes.list_analysis import first_match
 from ifthen.rules.feature import Feature, number_in_words
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyLike, RuleSet
 from ifthen.simplify.compact import compact_at
 from ifthen.simulate.scope import Scope, policy_and_task, scope_of, where_in_words
 from ifthen.tasks.task import Task
@@ -299,7 +299,7 @@ def readable(ruleset: RuleSet, task: Task) -> RuleSet:
     return ruleset if scope is None else compact_at(ruleset, scope.points)
 
 
-def read_rules(policy: Any, task: TaskLike | None = None) -> Reading:
+def read_rules(policy: PolicyLike, task: TaskLike | None = None) -> Reading:
     """Put a policy into words: return its rules, ordered for reading, with the share of states each decides.
 
     Args:

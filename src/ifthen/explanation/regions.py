@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.box import is_box, shared
 from ifthen.rules.boxes.list_analysis import first_match
 from ifthen.rules.feature import number_in_words
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyLike, RuleSet
 from ifthen.simulate.scope import choose_at, policy_and_task, scope_of
 from ifthen.tasks.task import Task
 from ifthen.text_table import TextTable
@@ -97,7 +96,7 @@ class ActionRegions(Shown):
 
 
 def action_regions(
-    policy: Any, task: TaskLike | None = None, steps: Sequence[float] | None = None
+    policy: PolicyLike, task: TaskLike | None = None, steps: Sequence[float] | None = None
 ) -> ActionRegions:
     """Return when a policy takes each action.
 

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from ifthen.checks import whole_number
 from ifthen.digits import plural
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError
 from ifthen.explanation.trace_text import text_of
 from ifthen.notebook import Shown
 from ifthen.randomness import check_seed
 from ifthen.rules.arrays import Floats
 from ifthen.rules.feature import Feature
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyOrActions, RuleSet
 from ifthen.simulate.evaluate import shared_simulator, with_task
 from ifthen.simulate.scope import Number, choose_at, column_of, tabular, values_by_name
 from ifthen.simulate.simulator import Start
@@ -173,8 +174,8 @@ class Trace(Shown):
 
 
 def trace(
-    policy: Any,
-    task: Any = None,
+    policy: PolicyOrActions,
+    task: TaskLike | None = None,
     start: Start = None,
     seed: int = 0,
     episode: int | None = None,
@@ -203,7 +204,12 @@ def trace(
 
 
 def trace_of(
-    trajectory: Trajectory, policy: Any, task: Task, episode: int | None, seed: int | None, limit: int
+    trajectory: Trajectory,
+    policy: PolicyOrActions,
+    task: Task,
+    episode: int | None,
+    seed: int | None,
+    limit: int,
 ) -> Trace:
     """Return a trajectory as a trace of at most `limit` steps."""
     ruleset = getattr(policy, "ruleset", policy)

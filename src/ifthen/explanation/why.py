@@ -24,7 +24,7 @@ from ifthen.notebook import Part, Shown
 from ifthen.rules.arrays import Floats
 from ifthen.rules.comparison import Lost
 from ifthen.rules.feature import Feature, number_in_words
-from ifthen.rules.ruleset import NULL_ACTION, RuleSet
+from ifthen.rules.ruleset import NULL_ACTION, PolicyLike, RuleSet
 from ifthen.rules.term import formula, has_own_name, sum_in_words
 from ifthen.simulate.scope import Number, listed, policy_and_task, ruleset_of, table_of, values_by_name
 from ifthen.tasks.solve import value_iteration
@@ -258,7 +258,7 @@ class Explanation(Shown):
 
 
 def explain(
-    policy: Any, observation: ArrayLike | Mapping[str, Any], task: TaskLike | None = None
+    policy: PolicyLike, observation: ArrayLike | Mapping[str, Any], task: TaskLike | None = None
 ) -> Explanation:
     """Say why a policy does what it does at an observation, and which nearest state would change it.
 
@@ -272,7 +272,8 @@ def explain(
     """
     rules, task = policy_and_task(policy, task)
     if policy is not rules:
-        system_task: Task = policy.task
+        system: Any = policy
+        system_task: Task = system.task
         if not (isinstance(observation, Mapping) and system_task.takes_names(observation)):
             observation = system_task.points_of(observation)
     if isinstance(observation, Mapping):
@@ -289,7 +290,7 @@ def explain(
     return explain_all(rules, np.asarray(observation)[None], task)[0]
 
 
-def explain_all(policy: Any, points: ArrayLike, task: Task | None = None) -> list[Explanation]:
+def explain_all(policy: PolicyLike, points: ArrayLike, task: Task | None = None) -> list[Explanation]:
     """Say of many states at once why a policy does what it does there.
 
     Args:

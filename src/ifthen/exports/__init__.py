@@ -8,7 +8,6 @@ ends, as the ruleset takes them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from ifthen.exports.decision_tree import to_dot, to_mermaid
 from ifthen.exports.device import DeviceExport, export_device
 from ifthen.exports.device.st import to_st
 from ifthen.exports.dmn import to_dmn, to_dmn_priority
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyLike, RuleSet
 from ifthen.rules.text.rules_text import rules_text
 from ifthen.simulate.scope import check_fits, policy_and_task
 from ifthen.tasks.task import Task
@@ -45,7 +44,7 @@ FORMATS: dict[str, Callable[[RuleSet, Task | None], str]] = {
 }
 
 
-def export(policy: Any, format: str, task: TaskLike | None = None) -> str:
+def export(policy: PolicyLike, format: str, task: TaskLike | None = None) -> str:
     """Return a ruleset written in another format.
 
     Args:

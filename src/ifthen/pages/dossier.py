@@ -15,6 +15,7 @@ from typing import Any
 
 from ifthen.checks import whole_number
 from ifthen.digits import plural, worth_showing
+from ifthen.environments.make import TaskLike
 from ifthen.explanation.behaviour import Behaviour, behaviour
 from ifthen.explanation.pictures.write_pictures import policy_picture
 from ifthen.explanation.reading import Reading, read_rules, readable
@@ -36,7 +37,7 @@ from ifthen.pages.report_page import (
 from ifthen.provenance import versions
 from ifthen.robustness.stress import Stress, stress
 from ifthen.robustness.worst_start import WorstStarts, worst_starts
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyLike, RuleSet
 from ifthen.rules.text.constraint_text import is_about_behaviour, requirements_in
 from ifthen.simulate.evaluate import evaluations
 from ifthen.simulate.scope import policy_and_task
@@ -170,8 +171,8 @@ class Dossier(Shown):
 
 
 def dossier(
-    policy: Any,
-    task: Any = None,
+    policy: PolicyLike,
+    task: TaskLike | None = None,
     purpose: str = "",
     require: str | Sequence[str] = (),
     quick: bool = False,

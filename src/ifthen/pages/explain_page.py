@@ -19,6 +19,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError
 from ifthen.exports.parts import rendered
 from ifthen.pages.explain_tables import fact_rows, number, verified
@@ -26,7 +27,7 @@ from ifthen.pages.front_panel import front_data
 from ifthen.pages.states import StatePart
 from ifthen.pages.visits import VisitPart
 from ifthen.provenance import versions
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyLike, RuleSet
 from ifthen.rules.term import formula, has_own_name
 from ifthen.simulate.evaluate import with_task
 from ifthen.simulate.scope import ruleset_of, tabular
@@ -51,9 +52,9 @@ SCRIPTS = (
 
 
 def explain_page(
-    policy: Any,
-    task: Any = None,
-    other: Any = None,
+    policy: PolicyLike,
+    task: TaskLike | None = None,
+    other: PolicyLike | None = None,
     title: str = "",
     names: tuple[str, str] = ("A", "B"),
     verification: Verification | None = None,

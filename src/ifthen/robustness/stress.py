@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ifthen.digits import NOTHING, in_units, interval_in_words, percent, plural
+from ifthen.environments.make import TaskLike
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.robustness.requirement import (
@@ -31,6 +32,7 @@ from ifthen.robustness.requirement import (
 )
 from ifthen.robustness.strengths import Strengths, planned
 from ifthen.robustness.sweep import Level, Sweep
+from ifthen.rules.ruleset import PolicyLike
 from ifthen.simulate.disturbed_table import TooLargeError
 from ifthen.simulate.evaluate import policy_tester, simulator_of, with_task
 from ifthen.simulate.simulator import Evaluation, checked_ruleset
@@ -212,8 +214,8 @@ def _without_nothing(value: Any) -> Any:
 
 
 def stress(
-    policy: Any,
-    task: Any = None,
+    policy: PolicyLike,
+    task: TaskLike | None = None,
     disturb: Mapping[str, Strengths] | Sequence[str] | None = None,
     vary: Mapping[str, Strengths] | None = None,
     episodes: int = 100,

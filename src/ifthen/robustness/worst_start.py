@@ -16,13 +16,14 @@ import numpy as np
 
 from ifthen.checks import whole_number
 from ifthen.digits import in_units, plural, worth_showing
+from ifthen.environments.make import TaskLike
 from ifthen.explanation.trace import Trace, trace, trace_of
 from ifthen.explanation.trace_text import in_words
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.randomness import normal, stream
 from ifthen.rules.arrays import Floats
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyLike, RuleSet
 from ifthen.simulate.env_simulator import FromStates
 from ifthen.simulate.evaluate import environment_simulator, with_task
 from ifthen.simulate.scope import tabular
@@ -129,7 +130,11 @@ class WorstStarts(Shown):
 
 
 def worst_starts(
-    policy: Any, task: Any = None, episodes: int = 1000, seed: int = 0, threads: int | None = None
+    policy: PolicyLike,
+    task: TaskLike | None = None,
+    episodes: int = 1000,
+    seed: int = 0,
+    threads: int | None = None,
 ) -> WorstStarts:
     """Search for the starts from which a policy does worst.
 

@@ -10,14 +10,18 @@ Nothing branches on single conditions, whose outcome no processor can foresee. C
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.core.base import BaseContext
+from numba.core.typing.context import BaseContext as TypingContext
+from numba.core.typing.templates import Signature
+from numba.extending import overload
 
-from ifthen.jit import inlined_kernel, kernel
+from ifthen.jit import inlined_kernel, intrinsic, kernel
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import LIST, Intervals, is_stronger, predicted
 from ifthen.rules.box import trailing_zeros
@@ -85,15 +89,25 @@ def fill_blocks(rules: Intervals, i: int, out: Blocks) -> None:
 
 
 @intrinsic
-def _eight_at_once(typing: Any, lows: Any, highs: Any, first: Any, value: Any, wrap: Any) -> Any:
+def _eight_at_once(
+    typing: TypingContext,
+    lows: types.Type,
+    highs: types.Type,
+    first: types.Type,
+    value: types.Type,
+    wrap: types.BaseTuple,
+) -> Any:
     """Stand for eight comparisons with each end, as vectors of eight numbers."""
     some_wrap = len(wrap) > 0
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: Sequence[ir.Value]
+    ) -> ir.Value:
         eight, index = ir.VectorType(ir.DoubleType(), EIGHT), ir.IntType(32)
 
-        def loaded(position: int) -> Any:
-            array = context.make_array(signature.args[position])(context, builder, arguments[position])
+        def loaded(position: int) -> ir.Value:
+            make = context.make_array(signature.args[position])  # type: ignore[no-untyped-call]  # no types
+            array = make(context, builder, arguments[position])
             address = builder.gep(array.data, [arguments[2]])
             vector = builder.load(builder.bitcast(address, eight.as_pointer()))
             vector.align = 8
@@ -125,13 +139,14 @@ def holding(lows: Floats, highs: Floats, first: int, value: float, wrap: tuple[b
 
 
 @overload(holding)
-def _compiled_holding(lows: Any, highs: Any, first: Any, value: Any, wrap: Any) -> Any:
+def _compiled_holding(
+    lows: object, highs: object, first: object, value: object, wrap: object
+) -> Callable[..., int]:
     """Return what stands for `holding` in compiled code."""
 
-    def compiled(lows: Any, highs: Any, first: Any, value: Any, wrap: Any) -> Any:
-        return _eight_at_once(  # type: ignore[call-arg]  # Numba adds the first one
-            lows, highs, first, value, wrap
-        )
+    def compiled(lows: object, highs: object, first: object, value: object, wrap: object) -> int:
+        bits: int = _eight_at_once(lows, highs, first, value, wrap)
+        return bits
 
     return compiled
 

@@ -14,15 +14,19 @@ words, so that any number of rules fits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.core.base import BaseContext
+from numba.core.typing.context import BaseContext as TypingContext
+from numba.core.typing.templates import Signature
+from numba.extending import overload
 from numpy.typing import NDArray
 
-from ifthen.jit import inlined_kernel, kernel
+from ifthen.jit import inlined_kernel, intrinsic, kernel
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.feature import Feature, lows_and_highs
 
@@ -146,11 +150,14 @@ def contains(bounds: NDArray[np.int32], outer: int, inner: int) -> bool:
 
 
 @intrinsic
-def _count_trailing_zeros(typing: Any, mask: Any) -> Any:
+def _count_trailing_zeros(typing: TypingContext, mask: types.Type) -> Any:
     """Stand for the machine's own instruction, which is several times faster than any table."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
+    def generate(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: Sequence[ir.Value]
+    ) -> ir.Value:
+        true = context.get_constant(types.boolean, True)  # type: ignore[no-untyped-call]  # no types
+        return builder.cttz(arguments[0], true)
 
     return types.uint64(types.uint64), generate
 
@@ -161,11 +168,11 @@ def trailing_zeros(mask: np.uint64) -> int:
 
 
 @overload(trailing_zeros)
-def _compiled_trailing_zeros(mask: Any) -> Any:
+def _compiled_trailing_zeros(mask: object) -> Callable[[np.uint64], np.int64]:
     """Return what stands for `trailing_zeros` in compiled code."""
 
-    def compiled(mask: Any) -> Any:
-        return np.int64(_count_trailing_zeros(mask))  # type: ignore[call-arg]  # Numba adds the first one
+    def compiled(mask: object) -> np.int64:
+        return np.int64(_count_trailing_zeros(mask))
 
     return compiled
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -424,3 +424,17 @@ class RuleSet(Shown, ABC):
         for name, column in self.extra_columns().items():
             columns[name] = column if column.ndim == 1 else column.tolist()
         return polars.DataFrame(columns)
+
+
+class HasRules(Protocol):
+    """What holds a ruleset, such as a trained system."""
+
+    @property
+    def ruleset(self) -> RuleSet:
+        """The rules."""
+
+
+PolicyLike = RuleSet | HasRules
+"""What users may give for a policy: a ruleset, or what holds one."""
+PolicyOrActions = PolicyLike | ArrayLike
+"""The same or, on a table, the action in every state, `(S,)`."""

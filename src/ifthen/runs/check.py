@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ifthen.digits import duration, in_units, listed, plural
-from ifthen.environments.make import as_task
+from ifthen.environments.make import TaskLike, as_task
 from ifthen.errors import IfthenWarning
 from ifthen.pages.report_page import sources_of
 from ifthen.parallel import checked_threads
@@ -127,7 +127,7 @@ class Check:
     __repr__ = __str__
 
 
-def check(env: Any, *, threads: int | None = None) -> Check:
+def check(env: TaskLike, *, threads: int | None = None) -> Check:
     """Try a task before training on it.
 
     A few episodes with random actions show whether the same seed gives the same episode, whether episodes

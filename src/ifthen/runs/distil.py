@@ -192,7 +192,7 @@ class DistilResult(Shown):
 
 
 def distil(
-    teacher: Any,
+    teacher: object,
     task: TaskLike,
     *,
     rules: int | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from ifthen.environments.make import TaskLike
 from ifthen.errors import RuleError
@@ -13,7 +13,7 @@ from ifthen.exports.data import to_text
 from ifthen.exports.decision_tree import decision_tree
 from ifthen.figure_style import Form, write_as
 from ifthen.parallel import checked_threads
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyLike, RuleSet
 from ifthen.simplify.shortened import KNEE, shortened
 from ifthen.simplify.shortening import Progress
 from ifthen.simulate.evaluate import evaluate, with_task
@@ -29,7 +29,7 @@ EPISODES = 100
 
 
 def front(
-    policy: Any,
+    policy: PolicyLike,
     task: TaskLike | None = None,
     *,
     episodes: int = EPISODES,

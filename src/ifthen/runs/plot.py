@@ -6,6 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError, nearest
 from ifthen.explanation.pictures.write_pictures import drawings
 from ifthen.rules.ruleset import RuleSet
@@ -18,7 +19,7 @@ from ifthen.systems.system import System
 LEARNING = "learning"
 
 
-def plot(shown: Any, what: str | None = None, task: Any = None) -> Figure:
+def plot(shown: Any, what: str | None = None, task: TaskLike | None = None) -> Figure:
     """Return a picture as a Matplotlib figure, which notebooks show and `savefig` writes.
 
     Args:

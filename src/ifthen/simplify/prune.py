@@ -18,7 +18,7 @@ from ifthen.parallel import checked_threads
 from ifthen.rules.arrays import Ints
 from ifthen.rules.constraint import shielded
 from ifthen.rules.decision_list import constant_lists
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyLike, RuleSet
 from ifthen.rules.text.constraint_text import constraints_in
 from ifthen.simplify.by_play import pruned_by_play, size_of
 from ifthen.simplify.compact import Compaction, compact
@@ -108,7 +108,7 @@ class PruneResult(Shown):
 
 
 def prune(
-    policy: Any,
+    policy: PolicyLike,
     task: TaskLike | None = None,
     *,
     to: Form | None = None,
@@ -222,7 +222,7 @@ Keep = Callable[[RuleSet], tuple[RuleSet, str]]
 """Returns rules that satisfy the requirements, and a sentence about what was changed."""
 
 
-def _keeper(policy: Any, ruleset: RuleSet, task: Task | None, require: str | list[str] | None) -> Keep:
+def _keeper(policy: PolicyLike, ruleset: RuleSet, task: Task | None, require: str | list[str] | None) -> Keep:
     """Return a function that adds the rules needed to satisfy the requirements."""
     texts = getattr(policy, "require", []) if require is None else require
     constraints = constraints_in(texts, ruleset.observed_features, ruleset.action_names)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ifthen.environments.from_table import with_option
 from ifthen.errors import TaskError, nearest
 from ifthen.rules.arrays import Floats, Ints
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyOrActions, RuleSet
 from ifthen.simulate.simulator import Evaluation
 from ifthen.simulate.table_simulator import policy_table
 from ifthen.tasks.altered import OPTIONS
@@ -92,14 +92,14 @@ class DisturbedTable:
             raise TaskError(f"there is no disturbance {name!r} of a table.{nearest(name, valid_names)}")
         self.task = task
 
-    def tested(self, policy: Any, episodes: int = 0) -> Evaluation:
+    def tested(self, policy: PolicyOrActions, episodes: int = 0) -> Evaluation:
         """Return what is expected of a policy; nothing is played.
 
         Raises:
             TooLargeError: where chain or readings are too many to be listed.
         """
         task, table = self.task, policy_table(policy, self.task)
-        ruleset = getattr(policy, "ruleset", policy)
+        ruleset: Any = getattr(policy, "ruleset", policy)
         if self.name in ("delay", "action_delay"):
             results = [_delayed_evaluated(task, table.tobytes(), int(self.strength))]
         else:

@@ -11,7 +11,7 @@ import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from ifthen.errors import ParameterError, TaskError
 from ifthen.randomness import below, stream
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.batch import RuleBatch, batch_of
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyOrActions, RuleSet
 from ifthen.simulate.lanes import Lane
 from ifthen.simulate.simulator import (
     Budget,
@@ -210,7 +210,7 @@ class EnvSimulator(Simulator):
             for name, seed_slice in slices.items()
         }
 
-    def evaluate(self, policy: Any, seeds: Seeds | None = None) -> Evaluation:
+    def evaluate(self, policy: PolicyOrActions, seeds: Seeds | None = None) -> Evaluation:
         """Play a policy from reset seeds."""
         task, training = self.task, isinstance(seeds, str) and seeds == "training"
         seed_array = task.test_seeds() if seeds is None else task.z if training else checked_seeds(seeds)
@@ -227,7 +227,7 @@ class EnvSimulator(Simulator):
     def _choice(self, ruleset: RuleSet) -> Choose:
         return lambda points: ruleset.best_actions(np.clip(points, *self.task.ranges))
 
-    def headline(self, policy: Any, episodes: int) -> dict[str, Evaluation]:
+    def headline(self, policy: PolicyOrActions, episodes: int) -> dict[str, Evaluation]:
         """Return the performance on held-out test seeds, and on the training seeds."""
         words = in_words(self.task.disturbances)
         disturbed = f", with {words}" if words else ""
@@ -236,7 +236,7 @@ class EnvSimulator(Simulator):
             f"on training seeds{disturbed}": self.evaluate(policy, "training"),
         }
 
-    def tested(self, policy: Any, episodes: int) -> Evaluation:
+    def tested(self, policy: PolicyOrActions, episodes: int) -> Evaluation:
         """Play a policy from held-out test seeds."""
         return self.evaluate(policy, self.task.test_seeds(episodes))
 
@@ -259,7 +259,7 @@ class EnvSimulator(Simulator):
         return self.evaluate(ruleset, np.arange(first_seed, first_seed + episodes)).performance
 
     def one_episode(
-        self, policy: Any, seed: int, start: Start = None, episode: int | None = None
+        self, policy: PolicyOrActions, seed: int, start: Start = None, episode: int | None = None
     ) -> tuple[Trajectory, int]:
         """Play an episode from a reset seed, or a training episode."""
         if start is not None:
@@ -269,7 +269,7 @@ class EnvSimulator(Simulator):
         reset_seed = seed if episode is None else int(self.task.z[episode])
         return self.episodes(policy, [reset_seed])[0], reset_seed
 
-    def episodes(self, policy: Any, seeds: ArrayLike | None = None) -> Sequence[Trajectory]:
+    def episodes(self, policy: PolicyOrActions, seeds: ArrayLike | None = None) -> Sequence[Trajectory]:
         """Play a policy from reset seeds and keep every step."""
         seed_array = self.task.z if seeds is None else checked_seeds(seeds)
         ruleset, key = checked_ruleset(policy, self.task), seed_array.tobytes()
@@ -280,7 +280,7 @@ class EnvSimulator(Simulator):
         self._recordings = [*self._recordings, (ruleset, key, trajectories)][-KEPT:]
         return trajectories
 
-    def let_learn(self, learner: InEnvironment, *lesson: Any) -> None:
+    def let_learn(self, learner: InEnvironment, *lesson: object) -> None:
         """Let something learn in the lane."""
         learner.in_lane(self, *lesson)
 

@@ -10,6 +10,7 @@ from ifthen.environments.rebind import policy_and_its_task
 from ifthen.environments.twin_registry import twin_of
 from ifthen.errors import ParameterError, TaskError
 from ifthen.parallel import checked_threads
+from ifthen.rules.ruleset import PolicyLike, PolicyOrActions
 from ifthen.simulate import gpu
 from ifthen.simulate.disturbed_table import DisturbedTable
 from ifthen.simulate.env_simulator import EnvSimulator
@@ -147,7 +148,7 @@ def check_options(task: Task, method: Method, noise: Noise, budget: Budget) -> N
 
 
 def evaluate(
-    policy: Any,
+    policy: PolicyOrActions,
     task: TaskLike | None = None,
     method: Method = "sampled",
     noise: Noise = "aligned",
@@ -176,7 +177,7 @@ def evaluate(
 
 
 def evaluations(
-    policy: Any,
+    policy: PolicyLike,
     task: TaskLike | None = None,
     noise: Noise = "aligned",
     threads: int | None = None,
@@ -202,7 +203,7 @@ def _simulator(task: Task, method: Method, noise: Noise, threads: int | None) ->
     return shared_simulator(task, method, noise if task.has_states else "aligned", checked_threads(threads))
 
 
-def with_task(policy: Any, task: TaskLike | None = None) -> tuple[Any, Task]:
+def with_task(policy: PolicyOrActions, task: TaskLike | None = None) -> tuple[Any, Task]:
     """Return a policy and the task to look at it in: the one given, or a trained system's own.
 
     Where an environment is given, names and ranges come from the policy; see `policy_and_its_task`.

@@ -20,7 +20,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from numba.core import config as _config
 from numba.core.errors import NumbaError
@@ -157,6 +157,24 @@ def memory_slices(n: int, bytes_each: int) -> Iterator[slice]:
         yield slice(start, min(start + size, n))
 
 
+class GpuKernel(Protocol):
+    """A kernel that was compiled for the GPU."""
+
+    def __getitem__(self, shape: tuple[Any, ...], /) -> Callable[..., None]:
+        """Return what runs it with so many blocks and threads, in a queue, with so much fast memory."""
+
+
+class Queue(Protocol):
+    """A queue of work of the GPU."""
+
+    def synchronize(self) -> None:
+        """Wait until all work that stands in it is done."""
+
+
+GpuStream = Queue | Literal[0]
+"""The queue that work stands in; 0 is the one that all share."""
+
+
 def n_blocks(items: int, threads: int = THREADS) -> int:
     """Return how many blocks of threads give every item a thread."""
     return max(1, -(-items // threads))
@@ -169,7 +187,7 @@ def _cuda() -> Any:
     return importlib.import_module("numba.cuda")
 
 
-def launch_for(kernel: Any, n: int, *arguments: Any, stream: Any = 0) -> None:
+def launch_for(kernel: GpuKernel, n: int, *arguments: object, stream: GpuStream = 0) -> None:
     """Run a kernel with a thread for each of n items; few items are spread over many blocks."""
     threads = max(1, min(WARP, n // PROCESSORS))
     launch(kernel, n_blocks(n, threads), threads, *arguments, stream=stream)
@@ -190,11 +208,11 @@ def table_lanes(task: Task) -> int:
 
 
 def launch(
-    kernel: Any,
+    kernel: GpuKernel,
     grid: int | tuple[int, ...],
     threads: int,
-    *arguments: Any,
-    stream: Any = 0,
+    *arguments: object,
+    stream: GpuStream = 0,
     shared_bytes: int = 0,
 ) -> None:
     """Run a kernel; its arguments are numbers, arrays of the GPU and tuples of these.
@@ -228,11 +246,11 @@ class Repeated:
 
     def __init__(
         self,
-        kernel: Any,
+        kernel: GpuKernel,
         grid: int,
         threads: int,
-        *arguments: Any,
-        stream: Any = 0,
+        *arguments: object,
+        stream: GpuStream = 0,
         shared_bytes: int = 0,
     ) -> None:
         self.kernel, self.stream, self._arguments = kernel, stream, arguments
@@ -270,7 +288,7 @@ class Repeated:
             module.launch = original
 
 
-def repeated_for(kernel: Any, n: int, *arguments: Any, stream: Any = 0) -> Repeated:
+def repeated_for(kernel: GpuKernel, n: int, *arguments: object, stream: GpuStream = 0) -> Repeated:
     """Return the launch of a kernel with a thread for each of n items, as `launch_for` makes it."""
     threads = max(1, min(WARP, n // PROCESSORS))
     return Repeated(kernel, n_blocks(n, threads), threads, *arguments, stream=stream)
@@ -306,11 +324,12 @@ def exact_arithmetic() -> Iterator[None]:
         module.compile_cuda, module.config.CUDA_LOW_OCCUPANCY_WARNINGS = original, low_occupancy_warnings
 
 
-def gpu_kernel(function: Callable[..., None]) -> Any:
+def gpu_kernel(function: Callable[..., None]) -> GpuKernel:
     """Compile a function for the GPU on first use, as what `launch` starts there."""
     if not simulated():
         _register_gpu_step()
-    return _cuda().jit(function)
+    compiled: GpuKernel = _cuda().jit(function)
+    return compiled
 
 
 def gpu_function(function: Callable[..., Any]) -> Any:

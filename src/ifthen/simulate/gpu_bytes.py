@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ifthen.rules.arrays import Ints
 from ifthen.simulate.byte_tables import ByteGame, byte_of_block, first_byte, new_lane, play_on
-from ifthen.simulate.gpu import PROCESSORS, Repeated, gpu_kernel, n_blocks, simulated
+from ifthen.simulate.gpu import PROCESSORS, GpuStream, Repeated, gpu_kernel, n_blocks, simulated
 from ifthen.simulate.table_noise import Plan
 from ifthen.simulate.table_play import Played, put_result
 
@@ -100,7 +100,7 @@ def play_bytes(work: ByteLanes, slot: int) -> None:
                 is_playing = False
 
 
-def byte_launch(work: ByteLanes, stream: Any) -> Repeated:
+def byte_launch(work: ByteLanes, stream: GpuStream) -> Repeated:
     """Return the launch that plays policies, given a slot; no more threads than keep the device busy."""
     n, n_states = work.policies.shape
     blocks = min(n_blocks(n, LANES), max(PROCESSORS // 2, n_blocks(n, LANES * POLICIES_EACH)))

@@ -17,7 +17,7 @@ from numba import int16
 from numpy.typing import NDArray
 
 from ifthen.rules.arrays import Floats, Ints
-from ifthen.simulate.gpu import PROCESSORS, Repeated, gpu_kernel, lanes_in_block, n_blocks
+from ifthen.simulate.gpu import PROCESSORS, GpuStream, Repeated, gpu_kernel, lanes_in_block, n_blocks
 from ifthen.simulate.table_noise import Plan
 from ifthen.simulate.table_play import NULL, Played, put_result
 from ifthen.simulate.table_walk import Walk, fill_short_table, walk_on
@@ -104,7 +104,7 @@ def play_lanes(work: Lanes, slot: int) -> None:
                 s, t, gained = starts[e], 0, 0.0
 
 
-def lanes_launch(work: Lanes, stream: Any) -> Repeated:
+def lanes_launch(work: Lanes, stream: GpuStream) -> Repeated:
     """Return the launch that plays policies, given a slot; no more threads than keep the device busy."""
     n, n_states = work.policies.shape
     outcomes = work.next_state.shape[2]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ifthen.rules.batch import Intervals, Layout, RuleBatch, put_interval
 from ifthen.rules.feature import Feature
-from ifthen.simulate.gpu import THREADS, gpu_kernel, launch, n_blocks, simulated
+from ifthen.simulate.gpu import THREADS, GpuStream, gpu_kernel, launch, n_blocks, simulated
 
 cuda: Any = _cuda  # a part of Numba without types
 POLL_SECONDS = 0.001
@@ -38,7 +38,7 @@ class Memory:
         stream: the queue of the GPU that copies stand in.
     """
 
-    def __init__(self, stream: Any = 0) -> None:
+    def __init__(self, stream: GpuStream = 0) -> None:
         self._arrays: dict[str, Any] = {}
         self.stream = stream
 
@@ -81,7 +81,7 @@ class Memory:
         return laid_out
 
 
-def wait_for(stream: Any) -> None:
+def wait_for(stream: GpuStream) -> None:
     """Wait for the work of a stream, and let other threads use the device and the processors meanwhile.
 
     A copy that waits in the driver holds up the launches of all threads, and a thread that waits there keeps
@@ -94,7 +94,7 @@ def wait_for(stream: Any) -> None:
             time.sleep(POLL_SECONDS)
 
 
-def fetched(array: Any, stream: Any = 0) -> NDArray[Any]:
+def fetched(array: Any, stream: GpuStream = 0) -> NDArray[Any]:
     """Return an array of the GPU in the memory of the CPU, once the work before it in the stream is done."""
     if isinstance(array, np.ndarray):
         return array.copy()

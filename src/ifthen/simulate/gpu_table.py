@@ -30,6 +30,7 @@ from ifthen.simulate.gpu import (
     PROCESSORS,
     THREADS,
     WARP,
+    GpuStream,
     gpu_function,
     gpu_kernel,
     launch,
@@ -197,7 +198,7 @@ def sweep(work: Sweeps) -> None:
 
 
 def exact_on_gpu(
-    task: TabularTask, policies: Any, model: Dynamics, memory: Memory, stream: Any = 0
+    task: TabularTask, policies: Any, model: Dynamics, memory: Memory, stream: GpuStream = 0
 ) -> Floats:
     """Return the exact performance of policy tables; NaN where a null action can be met.
 

@@ -12,7 +12,6 @@ on the CPU: the history's measures of the fittest ruleset, and every final score
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,16 @@ from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import Intervals, RuleBatch
 from ifthen.simulate import gpu
 from ifthen.simulate.env_simulator import measured_of
-from ifthen.simulate.gpu import PROCESSORS, WARP, gpu_function, gpu_kernel, launch, launch_for, n_blocks
+from ifthen.simulate.gpu import (
+    PROCESSORS,
+    WARP,
+    GpuKernel,
+    gpu_function,
+    gpu_kernel,
+    launch,
+    launch_for,
+    n_blocks,
+)
 from ifthen.simulate.gpu_memory import Memory, fetched
 from ifthen.simulate.reinforce import Rollout, reinforce_in_twin
 from ifthen.simulate.simulator import Budget, Measured, Reinforcement
@@ -124,8 +132,8 @@ def scratch_of(scratch: Rollout, i: int) -> Rollout:
 class Kernels(NamedTuple):
     """The kernels of one twin."""
 
-    play: Callable[[Play], None]
-    reinforce: Callable[[Lesson], None]
+    play: GpuKernel
+    reinforce: GpuKernel
 
 
 @functools.cache

@@ -14,7 +14,6 @@ import math
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +23,7 @@ from ifthen.environments.make import TaskLike
 from ifthen.errors import RuleError, TaskError
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.feature import Feature
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyLike, PolicyOrActions, RuleSet
 from ifthen.simulate.evaluate import shared_simulator, with_task
 from ifthen.simulate.simulator import checked_ruleset
 from ifthen.simulate.trajectories import Trajectory
@@ -98,7 +97,7 @@ class Scope:
         return values_by_name(self.ruleset.observed_features, self.points[point].tolist())
 
 
-def ruleset_of(policy: Any) -> RuleSet:
+def ruleset_of(policy: object) -> RuleSet:
     """Return the ruleset of a policy: a RuleSet itself, or that of a trained system."""
     ruleset = getattr(policy, "ruleset", policy)
     if not isinstance(ruleset, RuleSet):
@@ -106,7 +105,7 @@ def ruleset_of(policy: Any) -> RuleSet:
     return ruleset
 
 
-def policy_and_task(policy: Any, task: TaskLike | None = None) -> tuple[RuleSet, Task | None]:
+def policy_and_task(policy: PolicyLike, task: TaskLike | None = None) -> tuple[RuleSet, Task | None]:
     """Return the rules of a policy, and the task to look at them in; None where there is none.
 
     Args:
@@ -138,7 +137,7 @@ def table_of(ruleset: RuleSet, task: Task | None) -> TabularTask | None:
     return task if isinstance(task, TabularTask) else None
 
 
-def tabular(task: Any, label: str, advice: str = "") -> TabularTask:
+def tabular(task: object, label: str, advice: str = "") -> TabularTask:
     """Return a task that has a table of states, or raise and say what needs one and what to do instead."""
     if isinstance(task, TabularTask):
         return task
@@ -149,7 +148,7 @@ def tabular(task: Any, label: str, advice: str = "") -> TabularTask:
     raise TaskError(f"task must be a TabularTask, such as ifthen.frozen_lake(4), not {task!r}.")
 
 
-def environment(task: Any, label: str) -> EnvTask:
+def environment(task: object, label: str) -> EnvTask:
     """Return a task that is played from reset seeds, or raise and say what needs one."""
     if isinstance(task, EnvTask):
         return task
@@ -225,12 +224,14 @@ def column_of(feature: str, taken_names: Container[str]) -> str:
     return f"feature_{feature}" if feature in taken_names else feature
 
 
-def recorded_episodes(policy: Any, task: Task, seeds: ArrayLike | None = None) -> Sequence[Trajectory]:
+def recorded_episodes(
+    policy: PolicyOrActions, task: Task, seeds: ArrayLike | None = None
+) -> Sequence[Trajectory]:
     """Return the episodes of a policy from reset seeds, step by step; see `visited_states` for arguments."""
     return shared_simulator(task).episodes(policy, seeds)
 
 
-def visited_states(policy: Any, task: EnvTask, seeds: ArrayLike | None = None) -> Scope:
+def visited_states(policy: PolicyLike, task: EnvTask, seeds: ArrayLike | None = None) -> Scope:
     """Play a policy and return every state in which it was asked for an action.
 
     States are in the order of episodes and steps, as often as they were visited. A state in which no rule
@@ -248,17 +249,19 @@ def visited_states(policy: Any, task: EnvTask, seeds: ArrayLike | None = None) -
     return Scope(ruleset, points, words, "visited state", complete=False, episodes=count)
 
 
-def scope_of(policy: Any, task: Task | None = None, seeds: ArrayLike | None = None) -> Scope | None:
+def scope_of(policy: PolicyLike, task: Task | None = None, seeds: ArrayLike | None = None) -> Scope | None:
     """Return the states that shares are counted in; None without a task where the points cannot be listed.
 
     In an environment these are the states visited from reset seeds, elsewhere those of `listed`.
 
     Args:
-        policy: a RuleSet; in an environment also a trained system.
+        policy: a RuleSet or a trained system.
         task: the task.
         seeds: the reset seeds in an environment; the training seeds where None.
     """
-    return visited_states(policy, task, seeds) if isinstance(task, EnvTask) else listed(policy, task)
+    if isinstance(task, EnvTask):
+        return visited_states(policy, task, seeds)
+    return listed(ruleset_of(policy), task)
 
 
 def median_point(points: Floats) -> Floats:

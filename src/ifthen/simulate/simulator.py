@@ -22,7 +22,7 @@ from ifthen.errors import TaskError
 from ifthen.notebook import Part, Shown
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.batch import RuleBatch
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyOrActions, RuleSet
 from ifthen.simulate.bids import Bidding, Bids
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.tasks.task import Method, Noise, Task
@@ -268,7 +268,7 @@ class Tester(Protocol):
     def task(self) -> Task:
         """The task."""
 
-    def tested(self, policy: Any, episodes: int) -> Evaluation:
+    def tested(self, policy: PolicyOrActions, episodes: int) -> Evaluation:
         """Return how a policy does, in an environment on so many test seeds."""
 
 
@@ -303,7 +303,7 @@ class Simulator(ABC):
         """Let rules learn from rollouts: `rules.learnt` changes. Return the steps taken."""
 
     @abstractmethod
-    def let_learn(self, learner: Anywhere, *lesson: Any) -> None:
+    def let_learn(self, learner: Anywhere, *lesson: object) -> None:
         """Let something learn that learns at every step, in the way that suits this simulator.
 
         Args:
@@ -316,7 +316,7 @@ class Simulator(ABC):
         """Let plans play by bids, each its own episodes, and learn: `rules.learnt` changes."""
 
     @abstractmethod
-    def evaluate(self, policy: Any, seeds: Seeds | None = None) -> Evaluation:
+    def evaluate(self, policy: PolicyOrActions, seeds: Seeds | None = None) -> Evaluation:
         """Measure one policy: a RuleSet or, on tables, the action in every state `(S,)`.
 
         Args:
@@ -325,7 +325,7 @@ class Simulator(ABC):
         """
 
     @abstractmethod
-    def headline(self, policy: Any, episodes: int) -> dict[str, Evaluation]:
+    def headline(self, policy: PolicyOrActions, episodes: int) -> dict[str, Evaluation]:
         """Return the measures that people want to see, by what they are called: the most honest one first.
 
         Args:
@@ -348,7 +348,7 @@ class Simulator(ABC):
 
     @abstractmethod
     def one_episode(
-        self, policy: Any, seed: int, start: Start = None, episode: int | None = None
+        self, policy: PolicyOrActions, seed: int, start: Start = None, episode: int | None = None
     ) -> tuple[Trajectory, int | None]:
         """Play one episode; return it step by step, with its reset seed where it has one.
 
@@ -360,7 +360,7 @@ class Simulator(ABC):
         """
 
     @abstractmethod
-    def episodes(self, policy: Any, seeds: ArrayLike | None = None) -> Sequence[Trajectory]:
+    def episodes(self, policy: PolicyOrActions, seeds: ArrayLike | None = None) -> Sequence[Trajectory]:
         """Play one policy and return its episodes step by step.
 
         Args:
@@ -369,7 +369,7 @@ class Simulator(ABC):
         """
 
 
-def checked_ruleset(policy: Any, task: Task) -> RuleSet:
+def checked_ruleset(policy: object, task: Task) -> RuleSet:
     """Return the ruleset of a policy, or raise where its features or actions are not the task's."""
     ruleset = getattr(policy, "ruleset", policy)
     if not isinstance(ruleset, RuleSet):

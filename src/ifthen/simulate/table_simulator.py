@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from ifthen.parallel import for_slices
 from ifthen.randomness import below, stream
 from ifthen.rules.arrays import Floats
 from ifthen.rules.batch import Intervals, RuleBatch
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyOrActions, RuleSet
 from ifthen.simulate.bids import Bidding, Bids, bid_on_table
 from ifthen.simulate.simulator import (
     Anywhere,
@@ -128,7 +128,7 @@ class TableSimulator(Simulator):
     def _optimum(self) -> float:
         return optimal_performance(self.task, self.method, self.noise)
 
-    def evaluate(self, policy: Any, seeds: Seeds | None = None) -> Evaluation:
+    def evaluate(self, policy: PolicyOrActions, seeds: Seeds | None = None) -> Evaluation:
         """Measure a RuleSet, or the action in every state `(S,)`; training seeds are z, as ever."""
         if seeds is not None and not (isinstance(seeds, str) and seeds == "training"):
             raise TaskError(
@@ -152,11 +152,11 @@ class TableSimulator(Simulator):
             uncovered=tuple(map(tuple, task.dynamics.states[table < 0].tolist())),
         )
 
-    def let_learn(self, learner: Anywhere, *lesson: Any) -> None:
+    def let_learn(self, learner: Anywhere, *lesson: object) -> None:
         """Let something learn in the table."""
         learner.in_table(self, *lesson)
 
-    def headline(self, policy: Any, episodes: int) -> dict[str, Evaluation]:
+    def headline(self, policy: PolicyOrActions, episodes: int) -> dict[str, Evaluation]:
         """Return the exact performance, and that on z."""
         methods: dict[str, Method] = {"exact": "exact", "on z": "sampled"}
         return {
@@ -178,7 +178,7 @@ class TableSimulator(Simulator):
         return self.measures_of(policy_table(ruleset, self.task)[None])["exact_performance"]
 
     def one_episode(
-        self, policy: Any, seed: int, start: Start = None, episode: int | None = None
+        self, policy: PolicyOrActions, seed: int, start: Start = None, episode: int | None = None
     ) -> tuple[Trajectory, None]:
         """Play an episode from a start, drawn where None, or a training episode."""
         task = self.task
@@ -188,7 +188,7 @@ class TableSimulator(Simulator):
         state = int(drawn_state) if start is None else start_state(task, start)
         return replay(task, policy_table(policy, task), state, stream(seed, "trace"), 0), None
 
-    def episodes(self, policy: Any, seeds: ArrayLike | None = None) -> Sequence[Trajectory]:
+    def episodes(self, policy: PolicyOrActions, seeds: ArrayLike | None = None) -> Sequence[Trajectory]:
         """Play the training episodes with these numbers, with the noise that aligned measuring gives them."""
         count = len(self.task.z)
         numbers = np.arange(count) if seeds is None else np.asarray(seeds)
@@ -209,7 +209,7 @@ class TableSimulator(Simulator):
         ]
 
 
-def policy_table(policy: Any, task: TabularTask) -> NDArray[np.int16]:
+def policy_table(policy: PolicyOrActions, task: TabularTask) -> NDArray[np.int16]:
     """Return a policy's action in every decision state of a table, `(D,)`, −1 for none.
 
     Args:
@@ -231,7 +231,7 @@ def policy_table(policy: Any, task: TabularTask) -> NDArray[np.int16]:
     return table[task.decision_states].astype(np.int16)
 
 
-def policy_values(task: TabularTask, policy: Any) -> Floats:
+def policy_values(task: TabularTask, policy: PolicyOrActions) -> Floats:
     """Return V^π of every state, `(S,)`: NaN where the policy can meet a null action, or is never asked."""
     values = np.full(task.n_states, np.nan)
     values[task.decision_states] = table_values(task, policy_table(policy, task))

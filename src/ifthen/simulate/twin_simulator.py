@@ -6,8 +6,6 @@ many a short episode, and the same seeds come again with every generation: start
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ifthen.parallel import for_slices
@@ -65,7 +63,7 @@ class TwinSimulator(EnvSimulator):
         for_slices(work, shape[0] * shape[1], self.threads, max(1, STEPS_PER_SLICE // starts.t_max))
         return played
 
-    def let_learn(self, learner: InEnvironment, *lesson: Any) -> None:
+    def let_learn(self, learner: InEnvironment, *lesson: object) -> None:
         """Let something learn in the twin."""
         learner.in_twin(self, *lesson)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ifthen.checks import one_of, real_number, whole_number
+from ifthen.environments.make import TaskLike
 from ifthen.errors import IfthenError, ParameterError
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import shared_simulator, with_task
@@ -63,7 +64,7 @@ class EvaluationCallback:
 
     def __init__(
         self,
-        task: Any = None,
+        task: TaskLike | None = None,
         episodes: int = 100,
         every: int = 10,
         best: str | Path | None = None,

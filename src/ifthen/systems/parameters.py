@@ -66,17 +66,17 @@ def either(*choices: Any) -> Search:
     return Search(choices=choices)
 
 
-def between(default: Any, low: float, high: float, meaning: str, search: Search | None = None) -> Any:
+def between(default: object, low: float, high: float, meaning: str, search: Search | None = None) -> Any:
     """Declare a parameter from `low` to `high`, both included; `search` is what tuning tries."""
     return Field(default=default, ge=low, le=high, description=meaning, json_schema_extra=_extra(search))
 
 
-def above(default: Any, low: float, high: float, meaning: str, search: Search | None = None) -> Any:
+def above(default: object, low: float, high: float, meaning: str, search: Search | None = None) -> Any:
     """Declare a parameter above `low`, up to `high`; `search` is what tuning tries."""
     return Field(default=default, gt=low, le=high, description=meaning, json_schema_extra=_extra(search))
 
 
-def setting(default: Any, meaning: str, search: Search | None = None) -> Any:
+def setting(default: object, meaning: str, search: Search | None = None) -> Any:
     """Declare a parameter whose type says all it can be; `search` is what tuning tries."""
     return Field(default=default, description=meaning, json_schema_extra=_extra(search))
 
@@ -121,7 +121,7 @@ def checked_parameters(kind: type[Parameters], values: Mapping[str, Any]) -> Par
         raise ParameterError(" ".join(lines)) from None
 
 
-def _hint(kind: type[Parameters], name: str, value: Any) -> str:
+def _hint(kind: type[Parameters], name: str, value: object) -> str:
     """Return what a user may have meant by a parameter that a system does not have."""
     if name in kind.removed:
         return " Earlier versions had it: leave it out."
@@ -157,6 +157,6 @@ def without_removed(
     return present, had_effect
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return NumPy's numbers as Python's."""
     return value.item() if isinstance(value, np.generic) else value

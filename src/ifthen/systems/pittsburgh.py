@@ -151,7 +151,7 @@ class Variation(NamedTuple):
 
 
 def first_population(parameters: PittsburghParameters, task: Task, seed: int, n_learnt: int) -> Population:
-    """Return random rulesets, each rule carrying `learns` zeros."""
+    """Return random rulesets; each rule carries `n_learnt` zeros for the numbers that it will learn."""
     pop_size, n_rules = parameters.sizes
     population = empty_population(pop_size, n_rules, len(task.features), n_learnt, bounds_type(task.features))
     alleles = alleles_of(task.features, parameters.sigma, parameters.p_any)
@@ -216,9 +216,9 @@ def next_generation(
     children = empty_population(
         pop_size, n_rules, n_features, parents.learnt.shape[2], bounds_type(task.features)
     )
-    p, key = parameters, stream(seed, "breed", epoch)
-    rates = p.tourn_size, p.p_cross, p.p_swap, p.p_mut
-    variation = Variation(*rates, whole_rules, alleles_of(task.features, p.sigma, p.p_any), task.n_actions)
+    key, alleles = stream(seed, "breed", epoch), alleles_of(task.features, parameters.sigma, parameters.p_any)
+    rates = parameters.tourn_size, parameters.p_cross, parameters.p_swap, parameters.p_mut
+    variation = Variation(*rates, whole_rules, alleles, task.n_actions)
 
     def work(first: int, last: int) -> None:
         breed(first, last, key, parents, variation, children)

@@ -30,7 +30,16 @@ from ifthen.rules.batch import LIST, NO_TERMS, STRENGTH
 from ifthen.rules.ruleset import NULL_ACTION
 from ifthen.simulate import gpu_bytes
 from ifthen.simulate.byte_tables import byte_game
-from ifthen.simulate.gpu import THREADS, WARP, Repeated, n_blocks, repeated_for, simulated, table_lanes
+from ifthen.simulate.gpu import (
+    THREADS,
+    WARP,
+    GpuStream,
+    Repeated,
+    n_blocks,
+    repeated_for,
+    simulated,
+    table_lanes,
+)
 from ifthen.simulate.gpu_bytes import ByteLanes, byte_launch
 from ifthen.simulate.gpu_lanes import Lanes, lanes_launch
 from ifthen.simulate.gpu_memory import Memory, fetched
@@ -52,7 +61,6 @@ from ifthen.systems.pittsburgh_kernels import (
     learn,
 )
 from ifthen.systems.pittsburgh_system import PittsburghSystem
-from ifthen.systems.ppl_st import PPLST
 from ifthen.systems.records import Records
 from ifthen.systems.system import System
 from ifthen.tasks.tabular_task import Dynamics, TabularTask
@@ -70,10 +78,10 @@ def objection(system: System) -> str:
     """Return why a system's trials cannot be run many at once; "" if they can."""
     if not isinstance(system, PittsburghSystem):
         return f"{system.name} learns on the CPU"
-    p = system.parameters
+    parameters = system.parameters
     if not table_lanes(system.task):
         return f"{system.task.name} is no table, or a large one"
-    if p.fitness != "sampled" or p.elites or getattr(p, "otherwise", False):
+    if parameters.fitness != "sampled" or parameters.elites or getattr(parameters, "otherwise", False):
         return "fitness='exact', elites and otherwise are for the CPU"
     if system.start is not None or system.require:
         return "rules to start from and requirements are for the CPU"
@@ -99,7 +107,7 @@ class Trials:
 
     def __init__(self, systems: Sequence[PittsburghSystem]) -> None:
         self.systems = list(systems)
-        self.stream: Any = 0 if simulated() else cuda.stream()
+        self.stream: GpuStream = 0 if simulated() else cuda.stream()
         self._memory, self._side = Memory(self.stream), 0
         self._slot_seconds = 0.0
         first_system = self.systems[0]
@@ -169,20 +177,20 @@ class Trials:
     def _breeding_of(self, on_gpu: Populations) -> Breeding:
         """Return what breeding takes."""
         system, task = self.systems[0], self._task
-        p = system.parameters
-        alleles = self._memory.put("alleles", alleles_of(task.features, p.sigma, p.p_any))
-        rates = p.tourn_size, p.p_cross, p.p_swap, p.p_mut
-        variation = Variation(*rates, isinstance(system, PPLST), alleles, task.n_actions)
+        parameters = system.parameters
+        alleles = self._memory.put("alleles", alleles_of(task.features, parameters.sigma, parameters.p_any))
+        rates = parameters.tourn_size, parameters.p_cross, parameters.p_swap, parameters.p_mut
+        variation = Variation(*rates, system.whole_rules, alleles, task.n_actions)
         return Breeding(on_gpu, self._keys("breed"), variation)
 
     def _learning_of(self, on_gpu: Populations, shared: Plan, policies: Any) -> Learning:
         """Return what learning takes, and room to work in for each ruleset."""
         system, memory, task = self.systems[0], self._memory, self._task
         trials, n = on_gpu.fitness.shape
-        learns = isinstance(system, PPLST)
-        p: Any = system.parameters
-        x0, eta = (p.x0, p.eta) if learns else (1.0, 0.1)
-        workspace = new_workspace(p.sizes[1], task.t_max if learns else 1, eta, x0, task.dynamics)
+        learns = system.learns_strengths
+        parameters: Any = system.parameters
+        x0, eta = (parameters.x0, parameters.eta) if learns else (1.0, 0.1)
+        workspace = new_workspace(parameters.sizes[1], task.t_max if learns else 1, eta, x0, task.dynamics)
         scratch = workspace._asdict()
         rates = memory.put("rates", scratch.pop("rates"))
         space = {
@@ -196,9 +204,9 @@ class Trials:
             x0,
             NULL_ACTION if task.default_action is None else task.default_action,
             memory.put("terms", NO_TERMS),
-            p.num_reinf_rollouts if learns else 0,
+            parameters.num_reinf_rollouts if learns else 0,
             eta,
-            learns and p.payoff == "paper",
+            learns and parameters.payoff == "paper",
             self._model,
             shared.cuts,
             task.gamma,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,10 @@ from ifthen.systems.system import System
 class PittsburghSystem(System):
     """Evolves rulesets of a fixed size; it takes what every `System` takes."""
 
+    whole_rules: ClassVar[bool] = False
+    """Whether crossover swaps whole rules, with what they have learnt, rather than single alleles."""
+    learns_strengths: ClassVar[bool] = False
+    """Whether rules learn strengths from rollouts, so that the strongest that matches decides."""
     parameters: PittsburghParameters
 
     @property
@@ -43,14 +47,14 @@ class PittsburghSystem(System):
 
     def fill_parameters(self, parameters: PittsburghParameters) -> PittsburghParameters:
         """Fill in the sizes left to the task, and raise where a parameter does not fit it."""
-        p, task = parameters, self.task
-        idv_size = task.suitable_rules if p.idv_size is None else p.idv_size
-        pop_size = 16 * idv_size if p.pop_size is None else p.pop_size
+        task, idv_size, pop_size = self.task, parameters.idv_size, parameters.pop_size
+        idv_size = task.suitable_rules if idv_size is None else idv_size
+        pop_size = 16 * idv_size if pop_size is None else pop_size
         check_sizes(pop_size, idv_size, len(task.features) + 2, "idv_size")
-        if p.elites >= pop_size:
-            raise ParameterError(f"elites must be fewer than pop_size ({pop_size}), not {p.elites}.")
-        check_options(task, p.fitness, p.noise, p.budget)
-        return p.model_copy(update={"idv_size": idv_size, "pop_size": pop_size})
+        if parameters.elites >= pop_size:
+            raise ParameterError(f"elites must be fewer than pop_size ({pop_size}), not {parameters.elites}.")
+        check_options(task, parameters.fitness, parameters.noise, parameters.budget)
+        return parameters.model_copy(update={"idv_size": idv_size, "pop_size": pop_size})
 
     def _fit_start(self, start: RuleSet) -> RuleSet:
         """Return the ruleset to begin with, or raise where it does not fit or has too many rules."""
@@ -66,15 +70,15 @@ class PittsburghSystem(System):
     @cached_property
     def simulator(self) -> Simulator:
         """What plays the rules."""
-        p = self.parameters
+        parameters = self.parameters
         return simulator_of(
             self.task,
             threads=self.threads,
-            method=p.fitness,
-            noise=p.noise,
-            budget=p.budget,
-            elites=p.elites,
-            backend=p.backend,
+            method=parameters.fitness,
+            noise=parameters.noise,
+            budget=parameters.budget,
+            elites=parameters.elites,
+            backend=parameters.backend,
         )
 
     def measured_row(

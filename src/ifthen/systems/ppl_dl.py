@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError
 from ifthen.rules.batch import LIST
 from ifthen.rules.decision_list import DecisionList
@@ -64,7 +65,7 @@ class PPLDL(PittsburghSystem):
 
     if TYPE_CHECKING:
 
-        def __init__(self, task: Any, **keywords: Unpack[PPLDLKeywords]) -> None: ...
+        def __init__(self, task: TaskLike, **keywords: Unpack[PPLDLKeywords]) -> None: ...
 
     def fill_parameters(self, parameters: Any) -> PittsburghParameters:
         """Fill in the sizes left to the task, and raise where a parameter does not fit it."""
@@ -93,11 +94,11 @@ class PPLDL(PittsburghSystem):
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Return the next generation, measured."""
-        p, epoch = self.parameters, int(before["epoch"]) + 1
+        parameters, epoch = self.parameters, int(before["epoch"]) + 1
         # `breed_two` in ifthen.systems.pittsburgh takes the paper's steps in the paper's order: `tournament`
         # chooses two parents, `swap_alleles` crosses copies of them, `mutate` changes these children.
         children = next_generation(
-            p, self.task, self.seed, epoch, self.threads, population, whole_rules=False
+            parameters, self.task, self.seed, epoch, self.threads, population, whole_rules=self.whole_rules
         )
         return self.measured(self.with_otherwise(children), before)
 

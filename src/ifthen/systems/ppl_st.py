@@ -11,10 +11,11 @@ measured. The strongest matching rule decides; its strength is w·x − sqrt(var
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError, TaskError
 from ifthen.randomness import stream
 from ifthen.rules.batch import STRENGTH
@@ -71,11 +72,13 @@ class PPLST(PittsburghSystem):
     summary = "Evolves rules with learnt strengths (the strongest matching rule decides)."
     Parameters = PPLSTParameters
     starts_from = (StrengthRules.kind, DecisionList.kind)
+    whole_rules = True
+    learns_strengths = True
     parameters: PPLSTParameters
 
     if TYPE_CHECKING:
 
-        def __init__(self, task: Any, **keywords: Unpack[PPLSTKeywords]) -> None: ...
+        def __init__(self, task: TaskLike, **keywords: Unpack[PPLSTKeywords]) -> None: ...
 
     def _fit_start(self, start: RuleSet) -> RuleSet:
         """Return the rules to begin with, or raise where they do not fit the parameters."""
@@ -104,24 +107,28 @@ class PPLST(PittsburghSystem):
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Breed, exchanging whole rules with all they have learnt; reinforce all but elites; measure."""
-        p, epoch = self.parameters, int(before["epoch"]) + 1
-        children = next_generation(p, self.task, self.seed, epoch, self.threads, population, whole_rules=True)
-        return self.measured(children, before, n_learners=p.sizes[0] - p.elites)
+        parameters, epoch = self.parameters, int(before["epoch"]) + 1
+        children = next_generation(
+            parameters, self.task, self.seed, epoch, self.threads, population, whole_rules=self.whole_rules
+        )
+        return self.measured(children, before, n_learners=parameters.sizes[0] - parameters.elites)
 
     def measured(
         self, population: Population, before: Record | None, n_learners: int
     ) -> tuple[Population, Record]:
         """Reinforce the first rulesets; return the population with its fitness, and the history's row."""
-        p, epoch = self.parameters, 0 if before is None else int(before["epoch"]) + 1
-        rules, key = population.batch(STRENGTH, p.x0), stream(self.seed, "reinforce", epoch)
-        lesson = Reinforcement(key, n_learners, p.num_reinf_rollouts, p.eta, p.payoff == "paper")
+        parameters, epoch = self.parameters, 0 if before is None else int(before["epoch"]) + 1
+        rules, key = population.batch(STRENGTH, parameters.x0), stream(self.seed, "reinforce", epoch)
+        lesson = Reinforcement(
+            key, n_learners, parameters.num_reinf_rollouts, parameters.eta, parameters.payoff == "paper"
+        )
         steps = self.simulator.reinforce(rules, lesson)
         if not np.isfinite(population.learnt).all():
             raise TaskError(
                 f"the rewards of {self.task.name} are too large to learn strengths from: numbers overflow. "
                 "Scale the rewards down, for example with gymnasium.wrappers.TransformReward."
             )
-        trained = n_learners * p.num_reinf_rollouts, steps
+        trained = n_learners * parameters.num_reinf_rollouts, steps
         fitness, row = self.measured_row(rules, before, trained)
         return population._replace(fitness=fitness), row
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from ifthen.environments.rebind import played_in
 from ifthen.errors import ModelFileError, ParameterError, RuleError, nearest
@@ -19,6 +18,7 @@ from ifthen.systems.system import System
 from ifthen.systems.xcs import XCS
 from ifthen.systems.xcsf.xcsf import XCSF
 from ifthen.systems.zcs.zcs import ZCS
+from ifthen.tasks.env_like import EnvLike
 
 SYSTEMS: dict[str, type[System]] = {
     system.name: system for system in (PPLX, PPLDL, PPLST, XCSF, XCS, ZCS, SAMUEL)
@@ -39,7 +39,9 @@ def either_of(names: Iterable[str]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
-def load(path: str | Path, env: Any = None, *, teacher: Any = None, threads: int | None = None) -> System:
+def load(
+    path: str | Path, env: EnvLike | None = None, *, teacher: object = None, threads: int | None = None
+) -> System:
     """Read a trained system back from a model file; nothing in the file is ever executed.
 
     Args:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ifthen.checks import whole_number
 from ifthen.digits import in_units
-from ifthen.environments.make import as_task
+from ifthen.environments.make import TaskLike, as_task
 from ifthen.environments.rebind import played_in
 from ifthen.errors import ModelFileError, ParameterError, shown
 from ifthen.notebook import Part, Shown
@@ -45,6 +45,7 @@ from ifthen.systems.progress import Saving, progress_of
 from ifthen.systems.records import Record, Records
 from ifthen.systems.shields import Shields
 from ifthen.systems.start_rules import check_start
+from ifthen.tasks.env_like import EnvLike
 from ifthen.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class System(Shown, ABC):
 
     def __init__(
         self,
-        task: Any,
+        task: TaskLike,
         *,
         seed: int = 0,
         threads: int | None = None,
@@ -126,7 +127,7 @@ class System(Shown, ABC):
         """Return a fresh environment of the task."""
         return self.task.make()
 
-    def set_env(self, env: Any) -> None:
+    def set_env(self, env: EnvLike) -> None:
         """Go on in an environment that is given: an object, its id, or a function that makes it.
 
         It must observe and do the same things. Files hold no environments of one's own: a loaded system needs
@@ -144,7 +145,7 @@ class System(Shown, ABC):
         rebound._now, rebound.removed = self._now, self.removed
         self.__dict__ = rebound.__dict__  # nothing is left of simulators that play the old one
 
-    def set_teacher(self, teacher: Any) -> None:
+    def set_teacher(self, teacher: object) -> None:
         """Learn on from a teacher, which files do not hold, or raise where the system takes none."""
         raise ParameterError(f"{self.name} takes no teacher: use {_others_with('set_teacher')}.")
 
@@ -446,9 +447,9 @@ class System(Shown, ABC):
     def load(
         cls,
         path: str | Path,
-        env: Any = None,
+        env: EnvLike | None = None,
         *,
-        teacher: Any = None,
+        teacher: object = None,
         threads: int | None = None,
     ) -> Self:
         """Read a system of this kind back from `save`'s file; see `ifthen.load`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError
 from ifthen.systems.parameters import between, linear, logarithmic, setting
 from ifthen.systems.xcsf.xcsf import XCSF
@@ -83,7 +84,7 @@ class XCS(XCSF):
 
     if TYPE_CHECKING:
 
-        def __init__(self, task: Any, **keywords: Unpack[XCSKeywords]) -> None: ...
+        def __init__(self, task: TaskLike, **keywords: Unpack[XCSKeywords]) -> None: ...
 
     def fill_parameters(self, parameters: Any) -> XCSFParameters:
         """Fill in what is left to the task, and raise for parameters that would have no effect."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ifthen.errors import TaskError, nearest
+
+if TYPE_CHECKING:
+    from ifthen.tasks.env_like import AnyEnv
 
 OPTIONS = "options."
 """The names of options of `gymnasium.make` begin with this."""
@@ -60,7 +63,7 @@ class Lengthened:
         return env
 
 
-def attribute_of(env: Any, path: str) -> tuple[Any, str, float]:
+def attribute_of(env: AnyEnv, path: str) -> tuple[Any, str, float]:
     """Return the owner, the name and the value of a number of an environment, such as "unwrapped.gravity".
 
     Raises:

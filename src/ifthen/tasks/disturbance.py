@@ -16,21 +16,24 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.core.base import BaseContext
+from numba.core.typing.context import BaseContext as TypingContext
+from numba.core.typing.templates import Signature
+from numba.extending import overload
 
 from ifthen.checks import real_number, whole_number
 from ifthen.errors import TaskError, nearest
-from ifthen.jit import lean_kernel
+from ifthen.jit import intrinsic, lean_kernel
 from ifthen.randomness import normal, stream, uniform
 from ifthen.rules.arrays import Floats
 from ifthen.rules.feature import Feature
-from ifthen.tasks.twin import PROTOTYPE, Twin, twin_step
+from ifthen.tasks.twin import PROTOTYPE, Row, Twin, twin_step
 
 MOST_STEPS = 1000
 """The most steps that readings and actions may be late, or an action may be held."""
@@ -143,13 +146,13 @@ def true_points(memories: Floats, features: int) -> Floats:
 
 
 @lean_kernel
-def actions_at(memory: Any) -> int:
+def actions_at(memory: Row) -> int:
     """Return where the actions on their way begin."""
     return HEAD + (5 + int(memory[DELAY])) * int(memory[FEATURES])
 
 
 @lean_kernel
-def commanded(memory: Any, action: int) -> int:
+def commanded(memory: Row, action: int) -> int:
     """Return the action that the environment gets when the policy chooses `action`; a step begins."""
     t, late, ring_at = int(memory[TIME]), int(memory[ACTION_DELAY]), actions_at(memory)
     if t % int(memory[ACTION_REPEAT]) == 0:
@@ -160,7 +163,7 @@ def commanded(memory: Any, action: int) -> int:
 
 
 @lean_kernel
-def sense(memory: Any, point: Any) -> None:
+def sense(memory: Row, point: Row) -> None:
     """Replace what the environment shows by what the policy reads."""
     t, d, late = int(memory[TIME]), int(memory[FEATURES]), int(memory[DELAY])
     key, noise, bias = np.uint64(memory[KEY]), memory[NOISE], memory[BIAS]
@@ -182,11 +185,19 @@ def sense(memory: Any, point: Any) -> None:
 
 @intrinsic
 def _call_behind(
-    typing: Any, address: Any, memory: Any, offset: Any, action: Any, point: Any, reward: Any
+    typing: TypingContext,
+    address: types.Type,
+    memory: types.Type,
+    offset: types.Type,
+    action: types.Type,
+    point: types.Type,
+    reward: types.Type,
 ) -> Any:
     """Call a step function with the state that stands `offset` numbers behind a pointer, in compiled code."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: Sequence[ir.Value]
+    ) -> ir.Value:
         pointer, integer = ir.DoubleType().as_pointer(), ir.IntType(64)
         function_type = ir.FunctionType(integer, [pointer, integer, pointer, pointer])
         function_address, memory_row, offset_value, action_value, point_row, reward_row = arguments
@@ -198,7 +209,7 @@ def _call_behind(
     return types.int64(types.int64, memory, types.int64, types.int64, point, reward), generate
 
 
-def call_behind(address: int, memory: Any, offset: int, action: int, point: Any, reward: Any) -> int:
+def call_behind(address: int, memory: Any, offset: int, action: int, point: Row, reward: Row) -> int:
     """Take a step in the state behind `memory[offset]` (used if nothing is compiled)."""
     state_address = ctypes.addressof(memory.contents) + 8 * offset
     state = ctypes.cast(state_address, ctypes.POINTER(ctypes.c_double))
@@ -207,20 +218,21 @@ def call_behind(address: int, memory: Any, offset: int, action: int, point: Any,
 
 @overload(call_behind)
 def _compiled_call_behind(
-    address: Any, memory: Any, offset: Any, action: Any, point: Any, reward: Any
-) -> Any:
+    address: object, memory: object, offset: object, action: object, point: object, reward: object
+) -> Callable[..., int]:
     """Return the compiled form of `call_behind`."""
 
-    def compiled(address: Any, memory: Any, offset: Any, action: Any, point: Any, reward: Any) -> Any:
-        return _call_behind(  # type: ignore[call-arg]  # Numba adds the first one
-            address, memory, offset, action, point, reward
-        )
+    def compiled(
+        address: object, memory: object, offset: object, action: object, point: object, reward: object
+    ) -> int:
+        ended: int = _call_behind(address, memory, offset, action, point, reward)
+        return ended
 
     return compiled
 
 
 @twin_step
-def disturbed_step(state: Any, action: int, observation: Any, reward: Any) -> int:
+def disturbed_step(state: Row, action: int, observation: Row, reward: Row) -> int:
     """Take a step of the twin inside, by an action that may be late, and read what it shows."""
     twin_state_at = actions_at(state) + int(state[ACTION_DELAY]) + 1
     commanded_action = commanded(state, action)

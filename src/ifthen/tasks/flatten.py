@@ -166,11 +166,11 @@ class FlatSpace:
             )
         return cls(tuple(Leaf(f.name, f.kind, f.low, f.high) for f in features), tuple(arrays))
 
-    def row(self, observation: Any) -> Floats:
+    def row(self, observation: object) -> Floats:
         """Return an observation of the space as a row of numbers, `(features,)`."""
         return self._filled(observation, ())
 
-    def points(self, observation: Any) -> Floats:
+    def points(self, observation: object) -> Floats:
         """Return one observation as `(features,)`, or a vector environment's batch as `(n, features)`.
 
         Args:
@@ -222,7 +222,7 @@ class FlatSpace:
             for part in self.parts
         )
 
-    def _filled(self, observation: Any, batch: tuple[int, ...]) -> Floats:
+    def _filled(self, observation: object, batch: tuple[int, ...]) -> Floats:
         rows = np.empty((*batch, len(self.leaves)))
         for part in self.parts:
             numbers = _numbers(observation, part, batch).reshape(*batch, -1)
@@ -315,7 +315,7 @@ def _with_unique_names(leaves: list[Leaf]) -> tuple[Leaf, ...]:
     return tuple(by_name.values())
 
 
-def _numbers(observation: Any, part: Part, batch: tuple[int, ...]) -> Floats:
+def _numbers(observation: object, part: Part, batch: tuple[int, ...]) -> Floats:
     """Return the numbers of one part, checked."""
     shape = (*batch, *part.shape)
     try:
@@ -373,10 +373,11 @@ def unusable_reward(label: str, reward: float, location: str) -> TaskError:
     )
 
 
-def check_actions(space: Space[Any]) -> None:
-    """Raise TaskError unless the actions of a space are a list to choose from."""
+def check_actions(space: Space[Any]) -> spaces.Discrete:
+    """Return a space whose actions are a list to choose from; raise TaskError for any other."""
     if not isinstance(space, spaces.Discrete):
         raise TaskError(
             f"rules choose one of a list of actions, so the action space must be Discrete, not {space}. "
             "Wrap the environment with gymnasium.wrappers.TransformAction to offer such a list."
         )
+    return space

@@ -21,6 +21,7 @@ from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.tasks.altered import ATTRIBUTES, OPTIONS, Altered, Lengthened, attribute_of
 from ifthen.tasks.disturbance import DISTURBANCES, SWEEPS, checked_disturbances
+from ifthen.tasks.env_like import AnyEnv
 from ifthen.tasks.flatten import FlatSpace, check_actions, check_finite
 from ifthen.tasks.imports import cannot_make
 from ifthen.tasks.task import HORIZONS, Task
@@ -380,10 +381,10 @@ class EnvTask(Task):
             env.close()
         return flat, start
 
-    def spaces_of(self, env: Any) -> tuple[FlatSpace, int]:
+    def spaces_of(self, env: AnyEnv) -> tuple[FlatSpace, int]:
         """Return how an environment's observations become rows, and its number for action 0, or raise."""
-        check_actions(env.action_space)
-        flat, actions = FlatSpace.of(env.observation_space, self.leave_out), env.action_space
+        actions = check_actions(env.action_space)
+        flat = FlatSpace.of(env.observation_space, self.leave_out)
         if len(flat.leaves) != len(self.features) or int(actions.n) != self.n_actions:
             raise TaskError(
                 f"{self.name} speaks of {len(self.features)} features and {self.n_actions} actions, but its "
@@ -408,7 +409,7 @@ class EnvTask(Task):
         lows, highs = (ends.astype(np.float64) for ends in lows_and_highs(self.features))
         return lows, highs
 
-    def features_of(self, observation: Any) -> Floats:
+    def features_of(self, observation: object) -> Floats:
         """Return the features of an observation of the environment, or of a batch of them.
 
         Values beyond a feature's range are clipped to it.
@@ -423,7 +424,7 @@ class EnvTask(Task):
         self.check_points(points)
         return np.clip(points, *self.ranges)
 
-    def points_of(self, observation: Any) -> Floats:
+    def points_of(self, observation: object) -> Floats:
         """Return the same, not clipped."""
         return self.flat.points(observation)
 

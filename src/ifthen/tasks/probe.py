@@ -20,7 +20,8 @@ from ifthen.errors import TaskError
 from ifthen.randomness import below, stream
 from ifthen.rules.arrays import Floats
 from ifthen.rules.feature import INTEGER_LIMIT, REAL_LIMIT
-from ifthen.tasks.flatten import FlatSpace, Leaf, check_finite, unusable_reward
+from ifthen.tasks.env_like import AnyEnv
+from ifthen.tasks.flatten import FlatSpace, Leaf, check_actions, check_finite, unusable_reward
 
 EPISODES = 20
 """A probe plays this many episodes."""
@@ -44,18 +45,18 @@ def is_open(leaf: Leaf) -> bool:
     return not max(abs(leaf.low), abs(leaf.high)) <= UNBOUNDED
 
 
-def probed_ranges(env: Any, flat: FlatSpace) -> list[tuple[float, float]]:
+def probed_ranges(env: AnyEnv, flat: FlatSpace) -> list[tuple[float, float]]:
     """Play an environment; return a range for every number it observes. A declared end is kept."""
     visited = np.array([row for e in range(EPISODES) for row in _episode(env, flat, e, STEPS // EPISODES)])
     return [_range(leaf, column) for leaf, column in zip(flat.leaves, visited.T, strict=True)]
 
 
-def try_out(env: Any, flat: FlatSpace) -> None:
+def try_out(env: AnyEnv, flat: FlatSpace) -> None:
     """Play a few random steps; raise TaskError if an environment does not keep to its own spaces."""
     _episode(env, flat, 0, TRIAL_STEPS)
 
 
-def _episode(env: Any, flat: FlatSpace, episode: int, max_steps: int) -> list[Floats]:
+def _episode(env: AnyEnv, flat: FlatSpace, episode: int, max_steps: int) -> list[Floats]:
     """Return the observations of one random episode, at most `max_steps` steps long, as rows of numbers."""
     return [step.row for step in islice(random_steps(env, flat, episode), max_steps + 1)]
 
@@ -69,19 +70,20 @@ class RandomStep(NamedTuple):
     truncated: bool
 
 
-def random_steps(env: Any, flat: FlatSpace, episode: int) -> Iterator[RandomStep]:
+def random_steps(env: AnyEnv, flat: FlatSpace, episode: int) -> Iterator[RandomStep]:
     """Play one episode with random actions, the same for the same number, and yield its steps.
 
     Raises:
         TaskError: where the environment fails or does not keep to its own spaces.
     """
-    key, seed, actions = stream(0, "probe", episode), FIRST_SEED + episode, env.action_space
+    key, seed = stream(0, "probe", episode), FIRST_SEED + episode
+    actions = check_actions(env.action_space)
     ended, step = False, 0
     while not ended:
         location = f"at step {step} after reset(seed={seed})"
         action = int(actions.start) + (below(key, step - 1, int(actions.n)) if step else 0)
         try:
-            returned = env.step(action) if step else env.reset(seed=seed)
+            returned: tuple[Any, ...] = env.step(action) if step else env.reset(seed=seed)
         except (Exception, SystemExit) as problem:
             advice = _on_reset(problem) if step == 0 else _on_step(env, seed, action) if step == 1 else ""
             raise TaskError(f"the environment raised {problem!r} {location}.{advice}") from problem
@@ -110,7 +112,7 @@ def _on_reset(problem: BaseException) -> str:
     )
 
 
-def _on_step(env: Any, seed: int, action: int) -> str:
+def _on_step(env: AnyEnv, seed: int, action: int) -> str:
     """Return what to do where a first step fails with a plain int, but not with a number of NumPy's."""
     try:
         env.reset(seed=seed)

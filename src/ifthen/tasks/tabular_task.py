@@ -275,7 +275,7 @@ class TabularTask(Task):
             axes=tuple(range(len(self.features))),
         )
 
-    def features_of(self, observation: Any) -> NDArray[Any]:
+    def features_of(self, observation: object) -> NDArray[Any]:
         """Return the features of an observation: of a state's number, `(features,)`, or of many.
 
         Where the environment observes features already, they are returned as they are.

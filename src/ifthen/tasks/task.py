@@ -159,10 +159,10 @@ class Task(Shown, ABC):
         """The number of episodes that a policy is trained on."""
 
     @abstractmethod
-    def features_of(self, observation: Any) -> NDArray[Any]:
+    def features_of(self, observation: object) -> NDArray[Any]:
         """Return the features of an observation, `(features,)`, or of a batch of them, `(n, features)`."""
 
-    def points_of(self, observation: Any) -> Any:
+    def points_of(self, observation: object) -> Any:
         """Return the features of an observation as they are to be shown: not clipped to their ranges."""
         return self.features_of(observation)
 
@@ -241,7 +241,7 @@ class Task(Shown, ABC):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a field as plain data."""
     if isinstance(value, tuple):
         return [item.to_dict() if isinstance(item, Feature) else item for item in value]

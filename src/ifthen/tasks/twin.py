@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numba
 import numpy as np
@@ -28,12 +28,18 @@ from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
 from numba import types
 from numba.core import cgutils as _cgutils
 from numba.core import config as _config
-from numba.extending import intrinsic, overload
+from numba.core.base import BaseContext
+from numba.core.typing.context import BaseContext as TypingContext
+from numba.core.typing.templates import Signature
+from numba.extending import overload
 from numpy.typing import ArrayLike
 
 from ifthen.errors import TaskError
-from ifthen.jit import code_kept_for
+from ifthen.jit import code_kept_for, intrinsic
 from ifthen.rules.arrays import Floats
+
+if TYPE_CHECKING:
+    from ifthen.tasks.env_like import AnyEnv
 
 # Parts of Numba without types.
 settings: Any = _config
@@ -44,6 +50,16 @@ _POINTER = ctypes.POINTER(ctypes.c_double)
 PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, _POINTER, ctypes.c_int64, _POINTER, _POINTER)
 
 
+class Row(Protocol):
+    """Numbers by position: an array, or what compiled code is given in its place."""
+
+    def __getitem__(self, position: int, /) -> Any:
+        """Return a number."""
+
+    def __setitem__(self, position: int, number: float, /) -> None:
+        """Replace a number."""
+
+
 class StepFunction:
     """A step written in Python, compiled when its address is first asked for; made by `twin_step`."""
 
@@ -51,7 +67,7 @@ class StepFunction:
         self.function = function
         functools.update_wrapper(self, function)
 
-    def __call__(self, state: Any, action: int, observation: Any, reward: Any) -> int:
+    def __call__(self, state: Row, action: int, observation: Row, reward: Row) -> int:
         """Take a step in plain Python; the arguments are arrays, or anything with an index."""
         return self.function(state, action, observation, reward)
 
@@ -84,9 +100,10 @@ def twin_step(function: Callable[..., int]) -> StepFunction:
     return StepFunction(function)
 
 
-def present_state(env: Any) -> ArrayLike:
+def present_state(env: AnyEnv) -> ArrayLike:
     """Return `env.unwrapped.state`, where Gymnasium's classic environments keep their state."""
-    state: ArrayLike = env.unwrapped.state
+    core: Any = env.unwrapped
+    state: ArrayLike = core.state
     return state
 
 
@@ -124,7 +141,7 @@ class Twin:
         """The address of the step function."""
         return self.function if isinstance(self.function, int) else self.function.address
 
-    def state_of(self, env: Any) -> Floats:
+    def state_of(self, env: AnyEnv) -> Floats:
         """Return the real environment's present state `(state_size,)`."""
         state = np.array(self.start(env), dtype=np.float64)
         if state.shape != (self.state_size,):
@@ -137,18 +154,27 @@ class Twin:
 
 @intrinsic
 def _call_by_address(
-    typing: Any, address: Any, states: Any, lane: Any, action: Any, points: Any, rewards: Any
+    typing: TypingContext,
+    address: types.Type,
+    states: types.Type,
+    lane: types.Type,
+    action: types.Type,
+    points: types.Type,
+    rewards: types.Type,
 ) -> Any:
     """Call a step function with the given rows of the arrays, in compiled code."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: Sequence[ir.Value]
+    ) -> ir.Value:
         pointer = ir.DoubleType().as_pointer()
         integer = ir.IntType(64)
         function_type = ir.FunctionType(integer, [pointer, integer, pointer, pointer])
         function_address, lane_index, action_value = arguments[0], arguments[2], arguments[3]
 
-        def row(position: int) -> Any:
-            array = context.make_array(signature.args[position])(context, builder, arguments[position])
+        def row(position: int) -> ir.Value:
+            make = context.make_array(signature.args[position])  # type: ignore[no-untyped-call]  # no types
+            array = make(context, builder, arguments[position])
             stride = code.unpack_tuple(builder, array.strides)[0]
             return code.pointer_add(builder, array.data, builder.mul(lane_index, stride))
 
@@ -172,13 +198,15 @@ def call_step(address: int, states: Floats, lane: int, action: int, points: Floa
 
 
 @overload(call_step)
-def _compiled_call_step(address: Any, states: Any, lane: Any, action: Any, points: Any, rewards: Any) -> Any:
+def _compiled_call_step(
+    address: object, states: object, lane: object, action: object, points: object, rewards: object
+) -> Callable[..., bool]:
     """Return the compiled form of `call_step`."""
 
-    def compiled(address: Any, states: Any, lane: Any, action: Any, points: Any, rewards: Any) -> Any:
-        ended: Any = _call_by_address(  # type: ignore[call-arg]  # Numba adds the first one
-            address, states, lane, action, points, rewards
-        )
+    def compiled(
+        address: object, states: object, lane: object, action: object, points: object, rewards: object
+    ) -> bool:
+        ended: int = _call_by_address(address, states, lane, action, points, rewards)
         return ended != 0
 
     return compiled

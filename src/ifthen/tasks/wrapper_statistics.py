@@ -13,9 +13,10 @@ import gymnasium
 import numpy as np
 
 from ifthen.errors import TaskError
+from ifthen.tasks.env_like import AnyEnv
 
 
-def wrappers_with_statistics(env: Any) -> list[Any]:
+def wrappers_with_statistics(env: AnyEnv) -> list[Any]:
     """Return the wrappers of an environment that learn statistics."""
     wrappers = []
     while isinstance(env, gymnasium.Wrapper):
@@ -25,7 +26,7 @@ def wrappers_with_statistics(env: Any) -> list[Any]:
     return wrappers
 
 
-def statistics_of(env: Any) -> list[dict[str, Any]]:
+def statistics_of(env: AnyEnv) -> list[dict[str, Any]]:
     """Return what such wrappers have learnt, as plain data: their names, means and variances."""
     statistics = []
     for wrapper in wrappers_with_statistics(env):
@@ -35,7 +36,7 @@ def statistics_of(env: Any) -> list[dict[str, Any]]:
     return statistics
 
 
-def restore_statistics(env: Any, statistics: Sequence[Mapping[str, Any]] = ()) -> None:
+def restore_statistics(env: AnyEnv, statistics: Sequence[Mapping[str, Any]] = ()) -> None:
     """Stop such wrappers from learning, and give them what they had learnt, or raise where they differ."""
     wrappers = wrappers_with_statistics(env)
     names, saved_names = (

@@ -34,7 +34,7 @@ class Dimension:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return number and self.search.low <= value <= self.search.high
 
-    def readable(self, value: Any) -> Any:
+    def readable(self, value: object) -> Any:
         """Return a proposed value with few digits."""
         if self.search.choices or self.integer:
             return value
@@ -88,7 +88,7 @@ def space_of(
     return space
 
 
-def _widened(search: Search, default: Any) -> Search:
+def _widened(search: Search, default: object) -> Search:
     """Return a declared range that holds the default, too."""
     if search.choices or not isinstance(default, int | float):
         return search
@@ -115,7 +115,7 @@ def _fitting(
 
 
 def _objection(
-    system_class: type[System], task: Task, fixed: Mapping[str, Any], name: str, value: Any
+    system_class: type[System], task: Task, fixed: Mapping[str, Any], name: str, value: object
 ) -> str | None:
     """Return why a system cannot have a value of a parameter on a task; None where it can."""
     try:

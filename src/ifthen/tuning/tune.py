@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ifthen.environments.make import TaskLike
 from ifthen.errors import OutputError, ParameterError
 from ifthen.parallel import checked_threads
 from ifthen.runs.settings import toml_value
@@ -25,7 +26,7 @@ from ifthen.tuning.tuning_result import TuneResult
 
 def tune(
     system: str,
-    task: Any,
+    task: TaskLike,
     *,
     trials: int | None = None,
     minutes: float | None = None,
@@ -124,7 +125,7 @@ def default_folder(plan: TunePlan) -> Path:
     return Path("runs") / safe_name(f"tune-{plan.kind().name}-{plan.make_task().name}-seed{plan.seed}")
 
 
-def _plain(task: Any) -> Any:
+def _plain(task: object) -> Any:
     """Return a task as settings that any process can make it from, or raise where there are none."""
     if isinstance(task, str):
         return task

@@ -35,30 +35,31 @@ def goal_reachable(case: Case) -> Result:
     model = case.model
     if model.goal is None:
         return Result(None, ENDLESS, loops(model))
-    can, starts = model.can_reach_goal, model.starts
-    lost = starts[~can[starts]]
-    some = f"can be reached from {part(len(starts) - len(lost), len(starts), 'initial state')}"
-    if len(lost) == len(starts):
-        some = f"cannot be reached from {all_of(len(starts), 'initial state', 'any of')}"
-    why = f"the goal (an ending with reward {number(model.goal)}) {some}"
-    stuck = np.flatnonzero(~can)
-    unreachable = _unreachable(model, stuck, lost) if len(stuck) else ()
-    return Result(not len(lost), why, unreachable + loops(model))
+    reaches_goal, starts = model.can_reach_goal, model.starts
+    lost_starts = starts[~reaches_goal[starts]]
+    from_where = f"can be reached from {part(len(starts) - len(lost_starts), len(starts), 'initial state')}"
+    if len(lost_starts) == len(starts):
+        from_where = f"cannot be reached from {all_of(len(starts), 'initial state', 'any of')}"
+    why = f"the goal (an ending with reward {number(model.goal)}) {from_where}"
+    lost_states = np.flatnonzero(~reaches_goal)
+    unreachable = _unreachable(model, lost_states, lost_starts) if len(lost_states) else ()
+    return Result(not len(lost_starts), why, unreachable + loops(model))
 
 
-def _unreachable(model: Model, stuck: Ints, lost: NDArray[np.int32]) -> tuple[Finding, ...]:
+def _unreachable(model: Model, lost_states: Ints, lost_starts: NDArray[np.int32]) -> tuple[Finding, ...]:
     """Return the states from which the goal cannot be reached, and a shortest path to one."""
-    can, reached = model.can_reach_goal, stuck[model.reach.reached[stuck]]
-    path = model.reach.path(model.reach.nearest(~can)) if len(reached) else [int(stuck[0])]
+    reaches_goal, reached = model.can_reach_goal, lost_states[model.reach.reached[lost_states]]
+    path = model.reach.path(model.reach.nearest(~reaches_goal)) if len(reached) else [int(lost_states[0])]
     path_words = f" A shortest path there: {model.way(path)}." if len(path) > 1 else ""
     text = (
-        f"From {part(len(stuck), len(can), 'decision state')} the policy cannot reach the goal"
-        f"{model.visited_in_words(stuck)}: {model.some(reached if len(reached) else stuck)}.{path_words}"
+        f"From {part(len(lost_states), len(reaches_goal), 'decision state')} the policy cannot reach the goal"
+        f"{model.visited_in_words(lost_states)}: {model.some(reached if len(reached) else lost_states)}."
+        f"{path_words}"
     )
     data = {
-        "states": model.numbers(stuck),
+        "states": model.numbers(lost_states),
         "visited": model.numbers(reached),
-        "initial_states": model.numbers(lost),
+        "initial_states": model.numbers(lost_starts),
         "path": model.path(path),
     }
     return (model.finding("goal-unreachable", text, path[-1], data, len(reached) > 0),)
@@ -71,9 +72,9 @@ def goal_certain(case: Case) -> Result:
         return Result(None, ENDLESS)
     starts = model.starts
     doubtful = starts[~model.certain[starts]]
-    some = part(len(doubtful) or len(starts), len(starts), "initial state")
+    from_where = part(len(doubtful) or len(starts), len(starts), "initial state")
     below = "below " if len(doubtful) else ""
-    return Result(not len(doubtful), f"from {some} the goal is reached with probability {below}1")
+    return Result(not len(doubtful), f"from {from_where} the goal is reached with probability {below}1")
 
 
 def goal_probability(case: Case) -> Result:
@@ -109,9 +110,9 @@ def _other_policies(doubtful: NDArray[np.int32], certain_elsewhere: NDArray[np.i
         return " No policy is certain to reach it where this one is not."
     if len(doubtful) == 1:
         return " From there another policy is certain to reach it."
-    some = "all" if len(certain_elsewhere) == len(doubtful) else f"{len(certain_elsewhere):,}"
+    how_many = "all" if len(certain_elsewhere) == len(doubtful) else f"{len(certain_elsewhere):,}"
     opening = f" From {len(doubtful):,} initial states this policy is not certain to reach it"
-    return f"{opening}; from {some} of these another policy is."
+    return f"{opening}; from {how_many} of these another policy is."
 
 
 def loops(model: Model) -> tuple[Finding, ...]:
@@ -191,12 +192,12 @@ def safe(case: Case) -> Result:
         return Result(None, NOTHING)
     findings, harm_words = [], []
     for harm in harms:
-        can = model.backward(np.asarray(harm.outcomes.any(axis=1)))
-        unsafe = starts[can[starts]]
+        can_meet = model.backward(np.asarray(harm.outcomes.any(axis=1)))
+        unsafe = starts[can_meet[starts]]
         if len(unsafe):
-            findings.append(_harm(model, harm, can, unsafe))
-            some = part(len(unsafe), len(starts), "initial state")
-            harm_words.append(f"a {harm.name} ({harm.meaning}) can be met from {some}")
+            findings.append(_harm(model, harm, can_meet, unsafe))
+            from_where = part(len(unsafe), len(starts), "initial state")
+            harm_words.append(f"a {harm.name} ({harm.meaning}) can be met from {from_where}")
     if harm_words:
         return Result(False, "; ".join(harm_words), tuple(findings))
     none = " and ".join(f"no {harm.name} ({harm.meaning})" for harm in harms)
@@ -222,23 +223,24 @@ def harms_of(model: Model) -> list[Harm]:
     return harms
 
 
-def _harm(model: Model, harm: Harm, can: Mask, unsafe: NDArray[np.int32]) -> Finding:
+def _harm(model: Model, harm: Harm, can_meet: Mask, unsafe: NDArray[np.int32]) -> Finding:
     """Return a shortest path to a harm, its probability, and whether another policy avoids it."""
     starts = model.starts
     avoidable, better = _avoidable(model, unsafe)
     path = model.reach.path(model.reach.nearest(np.asarray(harm.outcomes.any(axis=1))))
     vector, slip, entering = model.entered(path[-1], harm.outcomes[path[-1]])
-    chance = model.chances(harm.outcomes, can)[starts]
+    chance = model.chances(harm.outcomes, can_meet)[starts]
     worst = int(starts[chance.argmax()])
     average = f", the worst; {number(float(chance.mean()))} on average" if len(starts) > 1 else ""
     text = (
-        f"A {harm.name} can be met from {part(int(can.sum()), len(can), 'decision state')}. A shortest path: "
-        f"{model.way(path)}{entering}. It is met with probability {number(float(chance.max()))} from the "
-        f"initial state ({model.state(worst)}){average}.{better}"
+        f"A {harm.name} can be met from {part(int(can_meet.sum()), len(can_meet), 'decision state')}. "
+        f"A shortest path: {model.way(path)}{entering}. "
+        f"It is met with probability {number(float(chance.max()))} from the initial state "
+        f"({model.state(worst)}){average}.{better}"
     )
     data = {
         "initial_states": model.numbers(unsafe),
-        "states": model.numbers(np.flatnonzero(can)),
+        "states": model.numbers(np.flatnonzero(can_meet)),
         "avoidable_from": model.numbers(avoidable),
         "path": model.path(path),
         "entered": vector,
@@ -264,6 +266,6 @@ def _avoidable(model: Model, unsafe: NDArray[np.int32]) -> tuple[NDArray[np.int3
         return avoidable, ""
     if len(unsafe) == 1:
         return avoidable, f" From there another policy is {better}."
-    some = "all" if len(avoidable) == len(unsafe) else f"{len(avoidable):,}"
-    from_where = f"{some} of the {len(unsafe):,} initial states from which one can be met"
+    how_many = "all" if len(avoidable) == len(unsafe) else f"{len(avoidable):,}"
+    from_where = f"{how_many} of the {len(unsafe):,} initial states from which one can be met"
     return avoidable, f" From {from_where} another policy is {better}."

@@ -210,14 +210,15 @@ class Model:
         """Return a path as plain data: the vector of each state, and the action taken in it."""
         return [{**self.scope.vector(s), "action": self.action(s)} for s in states]
 
-    def action(self, s: int) -> str | None:
+    def action(self, decision_state: int) -> str | None:
         """Return the name of the action in a decision state, None where there is no rule."""
-        return self.task.action_names[self.table[s]] if self.table[s] >= 0 else None
+        action = self.table[decision_state]
+        return self.task.action_names[action] if action >= 0 else None
 
-    def state(self, s: int) -> str:
+    def state(self, decision_state: int) -> str:
         """Return a decision state in words: its cell where the task has a map, else its features."""
-        cell = cell_in_words(self.task, int(self.task.decision_states[s]))
-        return cell or vector_in_words(self.scope.vector(s), self.task.features)
+        cell = cell_in_words(self.task, int(self.task.decision_states[decision_state]))
+        return cell or vector_in_words(self.scope.vector(decision_state), self.task.features)
 
     def way(self, states: list[int]) -> str:
         """Return a path in words, the middle of a long one left out; features are named at its beginning."""
@@ -233,30 +234,31 @@ class Model:
             steps = [*steps[:4], f"… {len(steps) - 7} more …", *steps[-3:]]
         return " → ".join(steps)
 
-    def likelihoods(self, s: int) -> Floats:
+    def likelihoods(self, decision_state: int) -> Floats:
         """Return how likely each outcome in a decision state is, those like it included, `(K,)`."""
-        state, action = self.task.decision_states[s], self.table[s]
+        state, action = self.task.decision_states[decision_state], self.table[decision_state]
         arrays = (self.task.next_state, self.task.reward, self.task.done)
         alike = [array[state, action][:, None] == array[state, action] for array in arrays]
         likelihoods: Floats = np.logical_and.reduce(alike) @ self.task.probability
         return likelihoods
 
-    def slips(self, s: int, outcomes: Mask) -> bool:
+    def slips(self, decision_state: int, outcomes: Mask) -> bool:
         """Return whether in a decision state another outcome is likelier than any of some, `(K,)`."""
-        likelihoods = self.likelihoods(s)
+        likelihoods = self.likelihoods(decision_state)
         return bool(likelihoods[outcomes].max() < likelihoods.max() * (1 - ROUNDING))
 
-    def entered(self, s: int, outcomes: Mask) -> tuple[Vector, bool, str]:
+    def entered(self, decision_state: int, outcomes: Mask) -> tuple[Vector, bool, str]:
         """Return the state that the likeliest of some outcomes `(K,)` of the action in a state leads to.
 
         Returns:
             Its vector, whether it is entered by a slip, and how it is entered, in words.
         """
-        state, likelihoods = int(self.task.decision_states[s]), self.likelihoods(s)
-        k = int(np.where(outcomes, likelihoods, -1.0).argmax())
-        next_state, slip = int(self.task.next_state[state, self.table[s], k]), self.slips(s, outcomes)
+        state, likelihoods = int(self.task.decision_states[decision_state]), self.likelihoods(decision_state)
+        outcome = int(np.where(outcomes, likelihoods, -1.0).argmax())
+        next_state = int(self.task.next_state[state, self.table[decision_state], outcome])
+        slip = self.slips(decision_state, outcomes)
         vector = values_by_name(self.task.features, self.task.state_features[next_state].tolist())
-        by_chance = ", slipping " if slip else ", by chance " if likelihoods[k] < 1 - ROUNDING else ""
+        by_chance = ", slipping " if slip else ", by chance " if likelihoods[outcome] < 1 - ROUNDING else ""
         if next_state == state:
             return vector, slip, f"{', slipping and' if slip else by_chance.rstrip() or ','} staying there"
         place_words = cell_in_words(self.task, next_state) or vector_in_words(vector, self.task.features)

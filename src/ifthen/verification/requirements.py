@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ifthen.errors import ParameterError
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.text.constraint_text import (
+    Requirements,
     constraint_in,
     is_about_behaviour,
     is_about_rules,
@@ -36,12 +36,14 @@ def in_words(text: str) -> bool:
     return is_about_rules(text) or is_about_behaviour(text)
 
 
-def plain_ones(require: Any) -> list[str]:
+def plain_ones(require: Requirements) -> list[str]:
     """Return the requirements that are properties: those whose texts can be checked without any rules."""
     return [text for text in requirements_in(require) if not in_words(text)]
 
 
-def worded_ones(require: Any, ruleset: RuleSet, has_task: bool) -> dict[str, Callable[[Case], Decided]]:
+def worded_ones(
+    require: Requirements, ruleset: RuleSet, has_task: bool
+) -> dict[str, Callable[[Case], Decided]]:
     """Return how the requirements in words are decided, by their texts; raises where one cannot be read.
 
     Args:
@@ -62,7 +64,7 @@ def worded_ones(require: Any, ruleset: RuleSet, has_task: bool) -> dict[str, Cal
     return deciders
 
 
-def all_met(case: Case, require: Any) -> bool:
+def all_met(case: Case, require: Requirements) -> bool:
     """Return whether all requirements are met; only what they ask for is looked at."""
     demands = parse(plain_ones(require), case.grounds)
     results = {demand.name: PROPERTIES[demand.name].check_on(case.grounds)(case) for demand in demands}
@@ -72,7 +74,7 @@ def all_met(case: Case, require: Any) -> bool:
     )
 
 
-def check_requirements(require: Any, task: Task) -> None:
+def check_requirements(require: Requirements, task: Task) -> None:
     """Raise where a requirement cannot be read, or cannot be checked in a task; nothing is played."""
     full_box = [[[feature.low, feature.high] for feature in task.features]]
     any_rules = DecisionList(full_box, [0], task.features, task.action_names)

@@ -65,25 +65,25 @@ def never_decide(ruleset: RuleSet, rules: int) -> str:
     return "never decides" if rules == 1 else "never decide"
 
 
-def _dead(ruleset: RuleSet, scope: Scope | None, r: int, by: tuple[int, ...]) -> Finding:
+def _dead(ruleset: RuleSet, scope: Scope | None, number: int, beaten_by: tuple[int, ...]) -> Finding:
     """Return that rule r never decides, because it matches nothing or because other rules always beat it."""
-    rule = f"Rule {r + 1} ({ruleset.rule_in_words(r)})"
-    if not by:
+    rule_words = f"Rule {number + 1} ({ruleset.rule_in_words(number)})"
+    if not beaten_by:
         unit = "state of the task" if scope is not None and scope.unit == "decision state" else "point"
-        nothing = {"reason": "matches-nothing", "beaten_by": list(by)}
-        return Finding("dead-rule", "problem", f"{rule} matches no {unit}.", (r,), data=nothing)
-    names = f"rule {by[0] + 1}"
-    if len(by) > 1:
-        names = f"one of rules {', '.join(str(q + 1) for q in by[:-1])} or {by[-1] + 1}"
-    text = f"{rule} never decides: wherever it matches, {names} {ruleset.wins}."
+        nothing = {"reason": "matches-nothing", "beaten_by": list(beaten_by)}
+        return Finding("dead-rule", "problem", f"{rule_words} matches no {unit}.", (number,), data=nothing)
+    names = f"rule {beaten_by[0] + 1}"
+    if len(beaten_by) > 1:
+        names = f"one of rules {', '.join(str(q + 1) for q in beaten_by[:-1])} or {beaten_by[-1] + 1}"
+    text = f"{rule_words} never decides: wherever it matches, {names} {ruleset.wins}."
     several = "shadowed" if ruleset.ordered else "never-strongest"
-    data = {"reason": "subsumed" if len(by) == 1 else several, "beaten_by": list(by)}
+    data = {"reason": "subsumed" if len(beaten_by) == 1 else several, "beaten_by": list(beaten_by)}
     if scope is None:
-        point = point_of(ruleset, r)
+        point = point_of(ruleset, number)
         witness = None if point is None else values_by_name(ruleset.observed_features, point)
     else:
-        witness = scope.vector(int(scope.matching[:, r].argmax()))
-    return Finding("dead-rule", "problem", text, (r, *by), witness, data)
+        witness = scope.vector(int(scope.matching[:, number].argmax()))
+    return Finding("dead-rule", "problem", text, (number, *beaten_by), witness, data)
 
 
 def _never_winning(scope: Scope) -> tuple[Finding, ...]:
@@ -166,9 +166,9 @@ def no_conflicts(case: Case) -> Result:
     ruleset, scope, last = case.ruleset, case.scope, len(case.ruleset) - 1
     # A last rule that matches everything, and is not the only one, is a default.
     has_default = bool(last and ruleset.ordered and not ruleset.condition_in_words(last))
-    n = last if has_default else len(ruleset)
+    n_rules = last if has_default else len(ruleset)
     number, pairs, shared_words = (
-        _conflicts_everywhere(ruleset, n) if scope is None else _conflicts_at(scope, n)
+        _conflicts_everywhere(ruleset, n_rules) if scope is None else _conflicts_at(scope, n_rules)
     )
     if not number:
         aside = " (OTHERWISE, the last, is not counted)" if has_default else ""
@@ -178,14 +178,17 @@ def no_conflicts(case: Case) -> Result:
     why = f"{number:,} pairs of rules overlap and propose different actions"
     if number == 1:
         why = "1 pair of rules overlaps and proposes different actions"
-    a, b = pairs[0]["rules"]
+    first, second = pairs[0]["rules"]
     aside = " OTHERWISE, the last, is not counted." if has_default else ""
     text = (
-        f"{ruleset.overlap}{aside} The biggest with different actions: rules {a + 1} "
-        f"({ruleset.rule_in_words(a)}) and {b + 1} ({ruleset.rule_in_words(b)}) share {shared_words}."
+        f"{ruleset.overlap}{aside} The biggest with different actions: rules {first + 1} "
+        f"({ruleset.rule_in_words(first)}) and {second + 1} ({ruleset.rule_in_words(second)}) share "
+        f"{shared_words}."
     )
     data = {"pairs": number, "listed": pairs}
-    return Result(False, why, (Finding("conflicts", "note", text, (a, b), pairs[0]["witness"], data),))
+    return Result(
+        False, why, (Finding("conflicts", "note", text, (first, second), pairs[0]["witness"], data),)
+    )
 
 
 def _conflicts_everywhere(ruleset: RuleSet, rules: int) -> tuple[int, Pairs, str]:

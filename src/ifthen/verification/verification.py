@@ -11,6 +11,7 @@ from ifthen.checks import whole_number
 from ifthen.digits import plural
 from ifthen.environments.make import TaskLike
 from ifthen.notebook import Part, Shown
+from ifthen.rules.ruleset import PolicyLike
 from ifthen.rules.text.constraint_text import requirements_in
 from ifthen.simulate.scope import policy_and_task, where_in_words
 from ifthen.text_table import TextTable
@@ -28,7 +29,7 @@ LEGEND = ("✓ holds", "✗ does not", "– does not, which need not be a fault"
 
 
 def verify(
-    policy: Any, task: TaskLike | None = None, require: str | Sequence[str] = (), episodes: int = 100
+    policy: PolicyLike, task: TaskLike | None = None, require: str | Sequence[str] = (), episodes: int = 100
 ) -> Verification:
     """Check a ruleset: is every state covered, every rule used, the goal reached, every action optimal?
 

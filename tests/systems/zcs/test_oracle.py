@@ -67,18 +67,24 @@ class EnvWorld:
 
 def plain(system: ZCS) -> NaiveZCS:
     """Return the oracle of a system, before anything."""
-    pop = system._learning(system.begin(GOAL)[0])
+    learning = system._learning(system.begin(GOAL)[0])
     features = list(
-        zip(pop.lows.tolist(), pop.highs.tolist(), pop.reach.tolist(), pop.real.tolist(), strict=True)
+        zip(
+            learning.lows.tolist(),
+            learning.highs.tolist(),
+            learning.reach.tolist(),
+            learning.real.tolist(),
+            strict=True,
+        )
     )
-    found = NaiveZCS(int(system._key), features, pop.settings._asdict())
+    found = NaiveZCS(int(system._key), features, learning.settings._asdict())
     found.fill(system.parameters.s0)
     return found
 
 
-def rules_of(pop: Learning) -> list[Rule]:
-    n = pop.settings.rules
-    parts = pop.bounds[:n].tolist(), pop.action[:n].tolist(), pop.strength[:n].tolist()
+def rules_of(learning: Learning) -> list[Rule]:
+    n = learning.settings.rules
+    parts = learning.bounds[:n].tolist(), learning.action[:n].tolist(), learning.strength[:n].tolist()
     return [Rule([tuple(ends) for ends in box], a, s) for box, a, s in zip(*parts, strict=True)]
 
 
@@ -96,18 +102,18 @@ SMALL: dict[str, Any] = {"pop_limit": 30, "rho": 1.0, "mu": 0.2, "threads": 1}
 )
 def test_learning_on_a_table_is_the_oracles(task: TabularTask, options: dict[str, Any]) -> None:
     system = ZCS(task, seed=5, **{**SMALL, **options})
-    oracle, pop = plain(system), system._learning(system.begin(GOAL)[0])
-    assert rules_of(pop) == oracle.rules
+    oracle, learning = plain(system), system._learning(system.begin(GOAL)[0])
+    assert rules_of(learning) == oracle.rules
     for steps, episodes in ((NEVER, 6), (60, NEVER)):
-        system._play(pop, steps, episodes)
+        system._play(learning, steps, episodes)
         oracle.run(TableWorld(task, int(system._key)), task.t_max, steps, episodes)
-        assert rules_of(pop) == oracle.rules
-        assert pop.clock[[STEPS, GA_INVOCATIONS, COVERINGS]].tolist() == [
+        assert rules_of(learning) == oracle.rules
+        assert learning.clock[[STEPS, GA_INVOCATIONS, COVERINGS]].tolist() == [
             oracle.steps,
             oracle.invocations,
             oracle.coverings,
         ]
-        assert packed(pop).recent[: len(oracle.lengths)].tolist() == oracle.lengths
+        assert packed(learning).recent[: len(oracle.lengths)].tolist() == oracle.lengths
     assert oracle.invocations > 5
     assert oracle.coverings > 0 or "p_any" in options
 
@@ -116,11 +122,11 @@ def test_learning_on_a_table_is_the_oracles(task: TabularTask, options: dict[str
 def test_learning_in_an_environment_is_the_oracles(player: Any) -> None:
     task = env_task("CartPole-v1", player=player, t_max=40)
     system = ZCS(task, seed=2, **SMALL)
-    oracle, pop = plain(system), system._learning(system.begin(GOAL)[0])
-    system._play(pop, NEVER, 6)
+    oracle, learning = plain(system), system._learning(system.begin(GOAL)[0])
+    system._play(learning, NEVER, 6)
     oracle.run(EnvWorld(task, int(system._key)), task.t_max, NEVER, 6)
-    assert rules_of(pop) == oracle.rules
-    assert pop.clock[STEPS] == oracle.steps
+    assert rules_of(learning) == oracle.rules
+    assert learning.clock[STEPS] == oracle.steps
 
 
 @given(st.floats(0, 1, exclude_max=True), st.lists(st.floats(0, 1e6), min_size=1, max_size=9))
@@ -130,23 +136,23 @@ def test_a_wheel_is_spun_as_the_oracle_does(u: float, shares: list[float]) -> No
 
 def test_single_steps_are_the_oracles() -> None:
     system = ZCS(maze("Maze4"), seed=1, **SMALL)
-    oracle, pop = plain(system), system._learning(system.begin(GOAL)[0])
+    oracle, learning = plain(system), system._learning(system.begin(GOAL)[0])
     point = [-1.0, 0.0, 1.0, 2.0, 3.0, 1.0, 0.0, 1.0]
-    pop.observation[0] = point
-    clip(pop)
+    learning.observation[0] = point
+    clip(learning)
     seen = clipped(point, oracle.whole)
-    assert pop.observation[0].tolist() == seen
-    found = [rules_of(pop)[r] for r in pop.members[: match_set(pop)]]
+    assert learning.observation[0].tolist() == seen
+    found = [rules_of(learning)[r] for r in learning.members[: match_set(learning)]]
     assert found == oracle.matching(seen)
-    cover(np.uint64(3), 7.0, pop)
+    cover(np.uint64(3), 7.0, learning)
     oracle.cover(3, seen, 7.0)
-    assert act(np.uint64(system._key), pop) == oracle.act(seen)
-    settle(np.uint64(system._key), 1000.0, True, False, pop)
+    assert act(np.uint64(system._key), learning) == oracle.act(seen)
+    settle(np.uint64(system._key), 1000.0, True, False, learning)
     oracle.settle(1000.0, True, False)
-    breed(np.uint64(9), pop)
+    breed(np.uint64(9), learning)
     oracle.breed(9)
-    assert rules_of(pop) == oracle.rules
-    assert sorted(np.flatnonzero(pop.action_set)) == [
+    assert rules_of(learning) == oracle.rules
+    assert sorted(np.flatnonzero(learning.action_set)) == [
         r for r, rule in enumerate(oracle.rules) if any(rule is b for b in oracle.before)
     ]
 
@@ -154,6 +160,6 @@ def test_single_steps_are_the_oracles() -> None:
 @pytest.mark.parametrize("least", [0.0, -1.0, -1 / 3])
 def test_rewards_that_are_too_low_are_the_oracles(least: float) -> None:
     system = ZCS(maze("Woods1"), least_reward=least, **SMALL)
-    oracle, pop = plain(system), system._learning(system.begin(GOAL)[0])
+    oracle, learning = plain(system), system._learning(system.begin(GOAL)[0])
     for reward in (least, least - 1e-12, least - 1e-6, least + 1e-6, 5.0, -5.0):
-        assert is_too_low(reward, pop) == oracle.is_too_low(reward)
+        assert is_too_low(reward, learning) == oracle.is_too_low(reward)

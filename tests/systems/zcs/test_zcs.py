@@ -45,26 +45,28 @@ def test_both_readings_of_rho(counts: Any, share: float) -> None:
 def test_a_step_moves_strength_as_published() -> None:
     """S(A) changes by −βS(A) + βr, and the set before gains βγS(A)."""
     system = woods(rho=0.0, tau=0.25, phi=0.0)
-    pop, key = system._learning(system.begin(GOAL)[0]), np.uint64(4)
-    pop.observation[0] = system.task.dynamics.points[0]  # type: ignore[attr-defined]  # a table
-    pop.action_set[:3] = True  # the set before
-    before = pop.strength.copy()
-    action = act(key, pop)
-    acting = pop.action_set.copy()
+    learning, key = system._learning(system.begin(GOAL)[0]), np.uint64(4)
+    learning.observation[0] = system.task.dynamics.points[0]  # type: ignore[attr-defined]  # a table
+    learning.action_set[:3] = True  # the set before
+    before = learning.strength.copy()
+    action = act(key, learning)
+    acting = learning.action_set.copy()
     n = int(acting.sum())
     assert n > 0
     paid = 0.2 * before[:-2][acting].sum()
     expected = before[:-2].copy()
     expected[acting] *= 0.8
-    losers = np.array([r for r in pop.members.tolist() if pop.action[r] != action and pop.strength[r] < 20])
+    losers = np.array(
+        [r for r in learning.members.tolist() if learning.action[r] != action and learning.strength[r] < 20]
+    )
     expected[losers] *= 0.75
     expected[:3] += 0.71 * paid / 3
-    assert pop.strength[:-2] == pytest.approx(expected)
-    settle(key, 1000.0, True, True, pop)
+    assert learning.strength[:-2] == pytest.approx(expected)
+    settle(key, 1000.0, True, True, learning)
     expected[acting] += 0.2 * 1000 / n
-    assert pop.strength[:-2] == pytest.approx(expected)
-    assert not pop.action_set.any()
-    assert pop.clock[[STEPS, TIME]].tolist() == [1, 0]
+    assert learning.strength[:-2] == pytest.approx(expected)
+    assert not learning.action_set.any()
+    assert learning.clock[[STEPS, TIME]].tolist() == [1, 0]
 
 
 def test_woods1_is_learnt_to_the_published_plateau() -> None:

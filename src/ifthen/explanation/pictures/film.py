@@ -23,6 +23,7 @@ from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import tabular
 from ifthen.store import atomic_file
 from ifthen.tasks.disturbance import commanded, first_memory, sense
+from ifthen.tasks.env_like import AnyEnv
 from ifthen.tasks.task import Task
 from ifthen.text_table import wrapped
 
@@ -79,8 +80,9 @@ def film(ruleset: RuleSet, task: Task, seed: int) -> tuple[list[Frame], float]:
         env.close()
 
 
-def rendering(task: Task, mode: str) -> Any:
+def rendering(task: Task, mode: str) -> AnyEnv:
     """Return a fresh environment that renders itself in a mode, or raise saying why it does not."""
+    env: AnyEnv
     try:
         env = task.make(render_mode=mode)
     except TaskError:
@@ -95,7 +97,7 @@ def rendering(task: Task, mode: str) -> Any:
     return env
 
 
-def play(ruleset: RuleSet, task: Task, env: Any, seed: int, show: Callable[[str], None]) -> None:
+def play(ruleset: RuleSet, task: Task, env: AnyEnv, seed: int, show: Callable[[str], None]) -> None:
     """Play an episode in an environment; `show` is called before each step, and at the end, with words."""
     try:
         _play(ruleset, task, env, seed, show)
@@ -105,7 +107,7 @@ def play(ruleset: RuleSet, task: Task, env: Any, seed: int, show: Callable[[str]
         raise NoPictureError(f"{task.name} cannot be watched: {str(problem) or repr(problem)}.") from problem
 
 
-def _play(ruleset: RuleSet, task: Task, env: Any, seed: int, show: Callable[[str], None]) -> None:
+def _play(ruleset: RuleSet, task: Task, env: AnyEnv, seed: int, show: Callable[[str], None]) -> None:
     observation, _ = env.reset(seed=seed)
     total, discount = 0.0, 1.0
     memory = first_memory(task.disturbances, task.features, seed) if task.disturbances else None
@@ -128,7 +130,7 @@ def _play(ruleset: RuleSet, task: Task, env: Any, seed: int, show: Callable[[str
     show(f"truncated after {task.t_max:,} steps: return {total:.4g}")
 
 
-def _picture(env: Any, task: Task) -> Image.Image:
+def _picture(env: AnyEnv, task: Task) -> Image.Image:
     """Return what an environment renders now."""
     try:
         pixels = np.asarray(env.render())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError, RuleError, nearest
@@ -20,7 +19,7 @@ from ifthen.exports.device.st import to_device_st
 from ifthen.exports.device.vectors import Vector, test_vectors
 from ifthen.exports.parts import EXACT, decision_list
 from ifthen.rules.constraint import Constraint
-from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.ruleset import PolicyLike, RuleSet
 from ifthen.rules.text.constraint_text import constraints_in, is_about_rules, requirements_in
 from ifthen.simulate.scope import check_fits, policy_and_task
 from ifthen.tasks.task import Task
@@ -46,7 +45,7 @@ class DeviceExport:
 
 
 def export_device(
-    policy: Any,
+    policy: PolicyLike,
     format: str,
     numbers: str = "float32",
     task: TaskLike | None = None,
@@ -78,7 +77,7 @@ def export_device(
     return DeviceExport(files, deviation, tuple(vectors), kept)
 
 
-def _constraints(policy: Any, require: str | Sequence[str]) -> list[Constraint]:
+def _constraints(policy: PolicyLike, require: str | Sequence[str]) -> list[Constraint]:
     """Return what a system was trained to keep; raise if something else than rules is required."""
     for text in requirements_in(require):
         if not is_about_rules(text):

@@ -14,7 +14,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -43,7 +42,11 @@ MOST_BOXES = 200
 FORMS = "'never ACTION when CONDITION', 'always ACTION when CONDITION' or 'ACTION when CONDITION'"
 
 
-def requirements_in(require: Any) -> list[str]:
+Requirements = str | Sequence[str] | None
+"""What users may give for requirements: one text or several, each of one or more; None for none."""
+
+
+def requirements_in(require: Requirements) -> list[str]:
     """Return requirements one by one; commas separate them, but not in brackets or quotation marks.
 
     Args:
@@ -88,7 +91,7 @@ def is_about_rules(text: str) -> bool:
 
 
 def constraints_in(
-    require: Any, features: Sequence[Feature], action_names: Sequence[str]
+    require: Requirements, features: Sequence[Feature], action_names: Sequence[str]
 ) -> list[Constraint]:
     """Return constraints on rules, or raise where one cannot be read or they contradict each other.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from numpy.typing import NDArray
 
 from ifthen.digits import in_units
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError
 from ifthen.parallel import one_blas_thread
 from ifthen.rules.decision_list import DecisionList
@@ -24,6 +25,7 @@ from ifthen.systems.pplx.teacher import Teacher, as_teacher
 from ifthen.systems.records import Record
 from ifthen.systems.start_rules import check_length
 from ifthen.systems.system import System
+from ifthen.tasks.env_like import EnvLike
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -56,7 +58,7 @@ class PPLX(System):
     learns_from = ("learning", "choosing")
     parameters: PPLXParameters
 
-    def __init__(self, task: Any, *, teacher: Any = None, **keywords: Unpack[PPLXKeywords]) -> None:
+    def __init__(self, task: TaskLike, *, teacher: object = None, **keywords: Unpack[PPLXKeywords]) -> None:
         super().__init__(task, **keywords)
         self.taught: TeacherPart | None = None
         if self.require and self.parameters.imitate:
@@ -68,7 +70,7 @@ class PPLX(System):
         if teacher is not None:
             self.set_teacher(teacher)
 
-    def set_teacher(self, teacher: Any) -> None:
+    def set_teacher(self, teacher: object) -> None:
         """Learn on from a teacher, which files do not hold; see the class for what it can be."""
         if not self._kind.takes_teachers:
             raise ParameterError(
@@ -90,7 +92,7 @@ class PPLX(System):
         self.teacher = new_teacher
         self.taught = TeacherPart(name=new_teacher.name, values=new_teacher.has_values)
 
-    def set_env(self, env: Any) -> None:
+    def set_env(self, env: EnvLike) -> None:
         """Go on in an environment that is given; a teacher stays."""
         teacher, taught = self.teacher, self.taught
         super().set_env(env)
@@ -214,13 +216,13 @@ class PPLX(System):
 
     def chosen(self, front: Front) -> Point:
         """Return the list that the parameters choose; the shortest where none is as short as they ask."""
-        p = self.parameters
-        if p.rules is None and p.tests is None:
-            if p.knee is not None:
-                return front.knee(p.knee)
+        parameters = self.parameters
+        if parameters.rules is None and parameters.tests is None:
+            if parameters.knee is not None:
+                return front.knee(parameters.knee)
             return front.knee(self._kind.knee, within_error=True, easy=self._kind.easy)
         try:
-            return front.at(p.rules, p.tests)
+            return front.at(parameters.rules, parameters.tests)
         except ParameterError:
             return front.points[0]
 

@@ -60,7 +60,7 @@ def read_sb3(path: Path) -> Any:
         ) from problem
 
 
-def _is_core_policy(policy: Any) -> bool:
+def _is_core_policy(policy: object) -> bool:
     """Return whether a policy, as an archive describes it, is not that of another package's algorithm."""
     module = policy.get("__module__") if isinstance(policy, dict) else None
     return not str(module).startswith("sb3_contrib")

@@ -197,7 +197,7 @@ def as_teacher(source: Any, task: EnvTask) -> Teacher:
     raise ParameterError(f"a teacher must be {KINDS}, not {shown(source)}.")
 
 
-def is_sb3(model: Any) -> bool:
+def is_sb3(model: object) -> bool:
     """Return whether something is a model of Stable-Baselines3, without importing it."""
     return any(
         kind.__name__ == "BaseAlgorithm" and kind.__module__.startswith("stable_baselines3")

@@ -118,11 +118,11 @@ def with_deletions(plan: Plan, grid: Grid, parameters: SAMUELParameters) -> Plan
 
     The strongest rule stays. No rule counts as weak where the greatest strength is 0 or less.
     """
-    p = parameters
-    assert p.most_rules is not None
-    if not p.delete or len(plan.actions) < p.delete_share * p.most_rules:
+    assert parameters.most_rules is not None
+    if not parameters.delete or len(plan.actions) < parameters.delete_share * parameters.most_rules:
         return plan
-    return without_useless(plan, grid, p.delete_age, p.delete_activity, p.delete_strength)
+    limits = parameters.delete_age, parameters.delete_activity, parameters.delete_strength
+    return without_useless(plan, grid, *limits)
 
 
 @kernel

@@ -9,10 +9,11 @@ out.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError, TaskError
 from ifthen.randomness import fold, stream, uniform
 from ifthen.rules.arrays import Floats, Ints
@@ -82,9 +83,9 @@ class SAMUEL(System):
 
     if TYPE_CHECKING:
 
-        def __init__(self, task: Any, **keywords: Unpack[SAMUELKeywords]) -> None: ...
+        def __init__(self, task: TaskLike, **keywords: Unpack[SAMUELKeywords]) -> None: ...
 
-    def fill_parameters(self, parameters: Any) -> SAMUELParameters:
+    def fill_parameters(self, parameters: SAMUELParameters) -> SAMUELParameters:
         """Fill in what the version sets, and raise where a parameter does not fit."""
         if self.task.default_action is not None:
             raise ParameterError(
@@ -117,14 +118,14 @@ class SAMUEL(System):
     @cached_property
     def setting(self) -> Setting:
         """What all operators get: steps of features, the number of actions, and the parameters."""
-        p, task = self.parameters, self.task
-        return Setting.of(Grid.of(task.features, p.granularity), task.n_actions, p)
+        parameters, task = self.parameters, self.task
+        return Setting.of(Grid.of(task.features, parameters.granularity), task.n_actions, parameters)
 
     def begin(self, goal: Goal) -> tuple[Population, Record]:
         """Return a population of first plans, all alike, after their first operators and episodes."""
-        p = self.parameters
-        plans = [first_plan(self.task, self.setting.grid, p.first_mean, self.start)] * p.pop_size
-        return Generation(self, 0, plans, None, Payoffs()).played(None, None)
+        parameters = self.parameters
+        plan = first_plan(self.task, self.setting.grid, parameters.first_mean, self.start)
+        return Generation(self, 0, [plan] * parameters.pop_size, None, Payoffs()).played(None, None)
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Breed, play, make rules, play on and measure."""
@@ -136,20 +137,22 @@ class SAMUEL(System):
 
     def bred(self, parents: list[Plan], values: Floats, baseline: float, epoch: int) -> list[Plan]:
         """Return the children of a population: selected, crossed, and with rules deleted."""
-        p, grid = self.parameters, self.setting.grid
-        assert p.most_rules is not None
-        assert p.p_mut is not None
+        parameters, grid = self.parameters, self.setting.grid
+        assert parameters.most_rules is not None
+        assert parameters.p_mut is not None
         chosen = drawn_parents(values, baseline, stream(self.seed, "select", epoch))
         children: list[Plan] = []
         cross, crosses = stream(self.seed, "cross", epoch), stream(self.seed, "crosses", epoch)
         for first, second in chosen.reshape(-1, 2).tolist():
             pair, number = (parents[first], parents[second]), len(children)
-            is_crossed = uniform(substream(crosses, number), 0) < p.p_cross
-            children += crossed(*pair, p.most_rules, substream(cross, number)) if is_crossed else pair
-        children = [with_deletions(child, grid, p) for child in children]
+            is_crossed = uniform(substream(crosses, number), 0) < parameters.p_cross
+            children += (
+                crossed(*pair, parameters.most_rules, substream(cross, number)) if is_crossed else pair
+            )
+        children = [with_deletions(child, grid, parameters) for child in children]
         mutate = stream(self.seed, "mutate", epoch)
         return [
-            with_mutations(child, p.p_mut, grid, self.task.n_actions, substream(mutate, i))
+            with_mutations(child, parameters.p_mut, grid, self.task.n_actions, substream(mutate, i))
             for i, child in enumerate(children)
         ]
 
@@ -234,56 +237,56 @@ class Generation:
 
     def played(self, baseline: float | None, before: Record | None) -> tuple[Population, Record]:
         """Play all phases; return the population and the history's row."""
-        p = self.parameters
-        first = self.play("pre", p.pre_episodes, learns=True)
+        parameters = self.parameters
+        first = self.play("pre", parameters.pre_episodes, learns=True)
         self.arrays = self.arrays_of(self.with_new_rules(separated(self.arrays), first))
-        post = self.play("post", p.post_episodes, learns=True)
-        cluster = self.play("cluster", p.cluster_episodes)
+        post = self.play("post", parameters.post_episodes, learns=True)
+        cluster = self.play("cluster", parameters.cluster_episodes)
         self.keep_together(cluster)
-        measured = self.play("fitness", p.fitness_episodes)
+        measured = self.play("fitness", parameters.fitness_episodes)
         active = post.active.any(axis=1) | cluster.active.any(axis=1) | measured.active.any(axis=1)
-        age(self.arrays.learnt, np.asarray(active), p)
+        age(self.arrays.learnt, np.asarray(active), parameters)
         plans, values = separated(self.arrays), measured.payoffs.mean(axis=1)
-        if self.handed_out is None or self.epoch % p.retest_every == 0:
+        if self.handed_out is None or self.epoch % parameters.retest_every == 0:
             self.handed_out = self.best_of_retest(plans, values)
-        baseline = moved_baseline(baseline, values, p)
+        baseline = moved_baseline(baseline, values, parameters)
         arrays = self.arrays_of([*plans, self.handed_out])
         numbers = np.array([baseline, self.payoffs.low, self.payoffs.high])
         return Population(*arrays, values, numbers), self.row(values, baseline, before)
 
     def play(self, phase: str, episodes: int, learns: bool = False) -> Bids:
         """Let all plans play a phase, and learn from it where strengths are not frozen."""
-        p = self.parameters
-        played = self.bids(self.arrays, phase, episodes, p.learning_rate if learns else 0.0)
+        parameters = self.parameters
+        played = self.bids(self.arrays, phase, episodes, parameters.learning_rate if learns else 0.0)
         wider = self.payoffs.with_seen(played.payoffs)
         if not np.isfinite([wider.low, wider.high, wider.high - wider.low]).all() and played.payoffs.size:
             raise TaskError(
                 f"the payoffs of {self.system.task.name} are too large: their sums overflow. Scale the "
                 "rewards down, for example with gymnasium.wrappers.TransformReward."
             )
-        assert p.caution is not None
-        self.payoffs.rescale(wider, self.arrays.learnt, p.caution)
+        assert parameters.caution is not None
+        self.payoffs.rescale(wider, self.arrays.learnt, parameters.caution)
         if self.handed_out is not None:
-            self.payoffs.rescale(wider, self.handed_out.known, p.caution)
+            self.payoffs.rescale(wider, self.handed_out.known, parameters.caution)
         self.payoffs = wider
         return played
 
     def bids(self, arrays: Arrays, phase: str, episodes: int, rate: float, greedy: bool = False) -> Bids:
         """Let plans play; `arrays.learnt` changes where the rate is above 0."""
-        p, task = self.parameters, self.system.task
-        assert p.bid_power is not None
-        assert p.caution is not None
+        parameters, task = self.parameters, self.system.task
+        assert parameters.bid_power is not None
+        assert parameters.caution is not None
         lesson = Bidding(
             key=self.key(phase),
             episodes=episodes,
-            power=float(p.bid_power),
+            power=float(parameters.bid_power),
             greedy=greedy,
             rate=float(rate),
-            caution=float(p.caution),
-            discount=1.0 if p.payoff == "sum" else float(task.gamma),
+            caution=float(parameters.caution),
+            discount=1.0 if parameters.payoff == "sum" else float(task.gamma),
             low=float(self.payoffs.low),
             scale=float(self.payoffs.scale),
-            trace=p.trace if phase == "pre" else 0,
+            trace=parameters.trace if phase == "pre" else 0,
         )
         played = self.system.simulator.play_bids(arrays.batch, lesson)
         self.episodes += played.steps.size
@@ -322,12 +325,12 @@ class Generation:
 
         They play the same new episodes; the highest bid always wins, as in what is handed out.
         """
-        p = self.parameters
-        few = max(1, int(np.ceil(p.retest_share * len(values))))
+        parameters = self.parameters
+        few = max(1, int(np.ceil(parameters.retest_share * len(values))))
         best = np.argsort(-values, kind="stable")[:few]
         rivals = [] if self.handed_out is None else [self.handed_out]
         rivals += [plans[i] for i in best.tolist()]
-        played = self.bids(self.arrays_of(rivals), "retest", p.retest_episodes, 0.0, greedy=True)
+        played = self.bids(self.arrays_of(rivals), "retest", parameters.retest_episodes, 0.0, greedy=True)
         return rivals[int(played.payoffs.mean(axis=1).argmax())]
 
     def row(self, values: Floats, baseline: float, before: Record | None) -> Record:

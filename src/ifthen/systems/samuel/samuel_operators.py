@@ -97,16 +97,15 @@ class Setting(NamedTuple):
     @classmethod
     def of(cls, grid: Grid, n_actions: int, parameters: SAMUELParameters) -> Self:
         """Return the setting that parameters give."""
-        p = parameters
-        assert p.spec_level is not None
+        assert parameters.spec_level is not None
         return cls(
             grid,
             n_actions,
-            float(p.spec_threshold),
-            float(p.spec_level),
-            float(p.general_level),
-            float(p.merge_overlap),
-            float(p.merge_strength),
+            float(parameters.spec_threshold),
+            float(parameters.spec_level),
+            float(parameters.general_level),
+            float(parameters.merge_overlap),
+            float(parameters.merge_strength),
         )
 
 

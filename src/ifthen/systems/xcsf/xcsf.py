@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError
 from ifthen.rules.prediction_array import PredictionArrayRules
 from ifthen.systems.learning import Goal
@@ -48,7 +49,7 @@ class XCSF(System):
 
     if TYPE_CHECKING:
 
-        def __init__(self, task: Any, **keywords: Unpack[XCSFKeywords]) -> None: ...
+        def __init__(self, task: TaskLike, **keywords: Unpack[XCSFKeywords]) -> None: ...
 
     def fill_parameters(self, parameters: XCSFParameters) -> XCSFParameters:
         """Fill in what was left to the task."""
@@ -89,11 +90,11 @@ class XCSF(System):
 
         Episodes of environments are finished, so that an epoch may begin with more than it was due.
         """
-        p, epoch = self.parameters, int(before["epoch"])
+        parameters, epoch = self.parameters, int(before["epoch"])
         if not self._learner.whole_episodes:
-            return (epoch + 1) * int(p.ga_per_epoch or 0)
+            return (epoch + 1) * int(parameters.ga_per_epoch or 0)
         first_row = next(row for row in self.now.records[-2:] if row["epoch"] == epoch)
-        return int(first_row["ga_invocations"]) + int(p.ga_per_epoch or 0)
+        return int(first_row["ga_invocations"]) + int(parameters.ga_per_epoch or 0)
 
     def _row(self, population: Population, epoch: int, measures: Record) -> Record:
         """Return the history's row of a population."""

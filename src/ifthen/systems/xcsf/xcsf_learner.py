@@ -85,9 +85,10 @@ class Learner(ABC, Generic[T]):
 
     def learn(self, population: Population, invocations: int, goal: Goal) -> tuple[Population, Record]:
         """Learn up to a total number of GA invocations, or until the goal; return what was measured too."""
-        p, max_steps, max_episodes = self.parameters, goal.limit("steps"), goal.limit("episodes")
-        assert p.pop_limit is not None
-        classifiers = unpacked(population, p.pop_limit)
+        parameters, max_steps, max_episodes = self.parameters, goal.limit("steps"), goal.limit("episodes")
+        assert parameters.pop_limit is not None
+        classifiers = unpacked(population, parameters.pop_limit)
+        patience = PATIENCE * max(1, parameters.theta_ga)
         learning, clock = self.learning(classifiers, population.held), classifiers.clock[0]
         last_ga_step, last_ga_count = int(clock["steps"]), int(clock["ga_invocations"])
         while clock["ga_invocations"] < invocations and clock["steps"] < max_steps:
@@ -96,7 +97,7 @@ class Learner(ABC, Generic[T]):
             self.run(learning, invocations, min(max_steps, int(clock["steps"]) + PIECE), max_episodes)
             if clock["ga_invocations"] > last_ga_count:
                 last_ga_step, last_ga_count = int(clock["steps"]), int(clock["ga_invocations"])
-            elif goal.unit == "epochs" and clock["steps"] - last_ga_step > PATIENCE * max(1, p.theta_ga):
+            elif goal.unit == "epochs" and clock["steps"] - last_ga_step > patience:
                 raise ParameterError(
                     f"there was no GA invocation in {clock['steps'] - last_ga_step:,} steps, so the epoch "
                     "would not end: rules come and go too fast to get old. Give a larger pop_limit or r0, or "

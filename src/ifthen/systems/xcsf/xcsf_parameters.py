@@ -246,40 +246,40 @@ class Reach(NamedTuple):
     """`(N + 2,)`: probability that none of 0, 1, 2, … microclassifiers enters a tournament."""
 
 
-def kernel_settings(p: XCSFParameters, task: Task) -> Settings:
+def kernel_settings(parameters: XCSFParameters, task: Task) -> Settings:
     """Return the filled parameters as kernels need them, in a record array of one."""
     converted = {
-        "gamma": task.gamma if p.gamma is None else p.gamma,
+        "gamma": task.gamma if parameters.gamma is None else parameters.gamma,
         "t_max": task.t_max,
-        "forgetting": 1 / p.lambda_rls,
-        "by_tournament": p.selection == "tournament",
-        "by_box": p.equality == "box",
-        "rls": p.prediction == "rls",
-        "nlms": p.prediction == "nlms",
-        "in_niche": p.mutation == "niche",
-        "p_hash": REACHES_OUT if p.p_hash is None else p.p_hash,
-        "bootstrap": p.truncation == "bootstrap",
+        "forgetting": 1 / parameters.lambda_rls,
+        "by_tournament": parameters.selection == "tournament",
+        "by_box": parameters.equality == "box",
+        "rls": parameters.prediction == "rls",
+        "nlms": parameters.prediction == "nlms",
+        "in_niche": parameters.mutation == "niche",
+        "p_hash": REACHES_OUT if parameters.p_hash is None else parameters.p_hash,
+        "bootstrap": parameters.truncation == "bootstrap",
     }
     settings = np.zeros(1, SETTINGS).view(np.recarray)
     for name in SETTINGS.names or ():
-        settings[name] = converted[name] if name in converted else getattr(p, name)
+        settings[name] = converted[name] if name in converted else getattr(parameters, name)
     return settings
 
 
-def kernel_reach(p: XCSFParameters, task: Task, number_type: Any) -> Reach:
+def kernel_reach(parameters: XCSFParameters, task: Task, number_type: Any) -> Reach:
     """Return lengths per feature, as numbers of a type, and the tournament's table."""
-    assert p.pop_limit is not None
+    assert parameters.pop_limit is not None
     real = np.array([not feature.is_integer for feature in task.features])
     lows, highs = (ends.astype(number_type) for ends in lows_and_highs(task.features))
     lengths, values = highs - lows, highs - lows + 1
-    m0: Bounds = np.maximum(1, values // 4) if p.m0 is None else np.minimum(p.m0, values)
-    r0: Bounds = values // 2 if p.r0 is None else np.minimum(p.r0, values)
+    m0: Bounds = np.maximum(1, values // 4) if parameters.m0 is None else np.minimum(parameters.m0, values)
+    r0: Bounds = values // 2 if parameters.r0 is None else np.minimum(parameters.r0, values)
     return Reach(
         lows=lows,
         highs=highs,
-        m0=np.where(real, p.m0_share * lengths, m0).astype(number_type),
-        r0=np.where(real, p.r0_share * lengths, r0).astype(number_type),
+        m0=np.where(real, parameters.m0_share * lengths, m0).astype(number_type),
+        r0=np.where(real, parameters.r0_share * lengths, r0).astype(number_type),
         real=real,
         scales=decimal_scales(task.features),
-        absent=np.cumprod([1.0] + [1 - p.tau] * (p.pop_limit + 1), dtype=np.float64),
+        absent=np.cumprod([1.0] + [1 - parameters.tau] * (parameters.pop_limit + 1), dtype=np.float64),
     )

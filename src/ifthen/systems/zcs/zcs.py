@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError, TaskError
 from ifthen.randomness import fold, stream
 from ifthen.rules.feature import bounds_type, lows_and_highs
@@ -61,7 +62,7 @@ class ZCS(System):
 
     if TYPE_CHECKING:
 
-        def __init__(self, task: Any, **keywords: Unpack[ZCSKeywords]) -> None: ...
+        def __init__(self, task: TaskLike, **keywords: Unpack[ZCSKeywords]) -> None: ...
 
     def fill_parameters(self, parameters: ZCSParameters) -> ZCSParameters:
         """Raise where the GA would have to run more than once in a step."""
@@ -87,17 +88,26 @@ class ZCS(System):
 
     @cached_property
     def _settings(self) -> Settings:
-        p, (least_known, largest_reward) = self.parameters, self.task.reward_range
-        least_reward = min(least_known, p.least_reward)
-        per_call = 2.0 if p.rho_counts == "rules" else 1.0
+        parameters, (least_known, largest_reward) = self.parameters, self.task.reward_range
+        least_reward = min(least_known, parameters.least_reward)
+        per_call = 2.0 if parameters.rho_counts == "rules" else 1.0
         scale = (
             USUAL_REWARD / max(largest_reward - least_reward, 1e-9)
-            if p.reward_scale is None
-            else p.reward_scale
+            if parameters.reward_scale is None
+            else parameters.reward_scale
         )
-        rates = p.p_any, p.beta, p.gamma, p.tau, p.chi, p.mu, p.rho / per_call, p.phi
+        rates = (
+            parameters.p_any,
+            parameters.beta,
+            parameters.gamma,
+            parameters.tau,
+            parameters.chi,
+            parameters.mu,
+            parameters.rho / per_call,
+            parameters.phi,
+        )
         return Settings(
-            p.pop_limit, self.task.n_actions, self.task.t_max, *rates, float(scale), -least_reward
+            parameters.pop_limit, self.task.n_actions, self.task.t_max, *rates, float(scale), -least_reward
         )
 
     def _learning(self, population: Population) -> Learning:
@@ -133,17 +143,17 @@ class ZCS(System):
             np.zeros(5, dtype=np.int64),
             np.zeros(RECENT, dtype=np.int64),
         )
-        pop = self._learning(blank)
-        fill_population(np.uint64(fold(self._key, 2)), pop)
-        population = packed(pop)
+        learning = self._learning(blank)
+        fill_population(np.uint64(fold(self._key, 2)), learning)
+        population = packed(learning)
         return population, self._row(population)
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Learn to the end of the epoch, or until the goal's steps or problems are reached."""
         end = (int(before["epoch"]) + 1) * self.parameters.problems_per_epoch
-        pop = self._learning(population)
-        self._play(pop, goal.limit("steps"), min(end, goal.limit("episodes")))
-        following = packed(pop)
+        learning = self._learning(population)
+        self._play(learning, goal.limit("steps"), min(end, goal.limit("episodes")))
+        following = packed(learning)
         if not (following.strength < LARGEST).all():
             raise TaskError(
                 f"the rewards of {self.task.name} are too large: strengths grew beyond all measure. Give a "
@@ -151,9 +161,9 @@ class ZCS(System):
             )
         return following, self._row(following)
 
-    def _play(self, pop: Learning, steps: int, episodes: int) -> None:
+    def _play(self, learning: Learning, steps: int, episodes: int) -> None:
         """Learn up to a total of steps or problems; the last problem is finished."""
-        self._simulator.let_learn(Player(self._key), pop, steps, episodes)
+        self._simulator.let_learn(Player(self._key), learning, steps, episodes)
 
     def _row(self, population: Population) -> Record:
         """Return the history's row of a population."""

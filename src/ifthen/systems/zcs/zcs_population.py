@@ -78,11 +78,15 @@ class Learning(NamedTuple):
     settings: Settings
 
 
-def packed(pop: Learning) -> Population:
+def packed(learning: Learning) -> Population:
     """Return a population that has learnt."""
-    n = pop.settings.rules
-    clock = pop.clock.copy()
+    n = learning.settings.rules
+    clock = learning.clock.copy()
     clock[TIME] = 0
     return Population(
-        pop.bounds[:n].copy(), pop.action[:n].copy(), pop.strength[:n].copy(), clock, pop.recent
+        learning.bounds[:n].copy(),
+        learning.action[:n].copy(),
+        learning.strength[:n].copy(),
+        clock,
+        learning.recent,
     )

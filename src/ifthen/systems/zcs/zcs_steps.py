@@ -21,109 +21,112 @@ ROUNDING = 1e-9
 
 
 @lean_kernel
-def clip(pop: Learning) -> None:
+def clip(learning: Learning) -> None:
     """Move what is seen into the features' ranges."""
-    for d in range(pop.observation.shape[1]):
-        pop.observation[0, d] = min(max(pop.observation[0, d], pop.lows[d]), pop.highs[d])
+    for d in range(learning.observation.shape[1]):
+        learning.observation[0, d] = min(max(learning.observation[0, d], learning.lows[d]), learning.highs[d])
 
 
 @lean_kernel
-def match_set(pop: Learning) -> int:
+def match_set(learning: Learning) -> int:
     """Write the rules that match what is seen into `members`; return how many there are."""
     n = 0
-    for r in range(pop.settings.rules):
+    for r in range(learning.settings.rules):
         matches = True
-        for d in range(pop.bounds.shape[1]):
-            if pop.observation[0, d] < pop.bounds[r, d, 0] or pop.observation[0, d] > pop.bounds[r, d, 1]:
+        for d in range(learning.bounds.shape[1]):
+            if (
+                learning.observation[0, d] < learning.bounds[r, d, 0]
+                or learning.observation[0, d] > learning.bounds[r, d, 1]
+            ):
                 matches = False
                 break
         if matches:
-            pop.members[n] = r
+            learning.members[n] = r
             n += 1
     return n
 
 
 @lean_kernel
-def act(key: np.uint64, pop: Learning) -> int:
+def act(key: np.uint64, learning: Learning) -> int:
     """Begin a step: choose an action for what is seen, and let its set pay the set before."""
-    settings, strength, members = pop.settings, pop.strength, pop.members
-    step_key = fold(fold(key, 1), pop.clock[STEPS])
-    n_matching, matching_strength, total_strength = match_set(pop), 0.0, 0.0
+    settings, strength, members = learning.settings, learning.strength, learning.members
+    step_key = fold(fold(key, 1), learning.clock[STEPS])
+    n_matching, matching_strength, total_strength = match_set(learning), 0.0, 0.0
     for i in range(n_matching):
         matching_strength += strength[members[i]]
     for r in range(settings.rules):
         total_strength += strength[r]
     mean_strength = total_strength / settings.rules
     if n_matching == 0 or matching_strength < settings.phi * mean_strength:
-        cover(fold(step_key, 0), mean_strength, pop)
-        n_matching = match_set(pop)
+        cover(fold(step_key, 0), mean_strength, learning)
+        n_matching = match_set(learning)
     for i in range(n_matching):
-        pop.wheel[i] = strength[members[i]]
-    action = pop.action[members[spin(uniform(step_key, 0), n_matching, pop.wheel)]]
+        learning.wheel[i] = strength[members[i]]
+    action = learning.action[members[spin(uniform(step_key, 0), n_matching, learning.wheel)]]
     bucket, size_before = 0.0, 0
     for i in range(n_matching):
         r = members[i]
-        share = settings.beta if pop.action[r] == action else settings.tau
-        if pop.action[r] == action:
+        share = settings.beta if learning.action[r] == action else settings.tau
+        if learning.action[r] == action:
             bucket += share * strength[r]
         strength[r] = max((1.0 - share) * strength[r], LEAST)
     for r in range(settings.rules):
-        size_before += pop.action_set[r]
+        size_before += learning.action_set[r]
     for r in range(settings.rules):
-        if pop.action_set[r]:
+        if learning.action_set[r]:
             strength[r] += settings.gamma * bucket / size_before
-            pop.action_set[r] = False
+            learning.action_set[r] = False
     for i in range(n_matching):
-        pop.action_set[members[i]] = pop.action[members[i]] == action
-    pop.clock[STEPS] += 1
-    pop.clock[TIME] += 1
+        learning.action_set[members[i]] = learning.action[members[i]] == action
+    learning.clock[STEPS] += 1
+    learning.clock[TIME] += 1
     return int(action)
 
 
 @lean_kernel
-def is_too_low(reward: float, pop: Learning) -> bool:
+def is_too_low(reward: float, learning: Learning) -> bool:
     """Return whether a reward stays negative when it is raised; a floor gives the least one with an error."""
-    return reward + pop.settings.raised < -ROUNDING * max(1.0, pop.settings.raised)
+    return reward + learning.settings.raised < -ROUNDING * max(1.0, learning.settings.raised)
 
 
 @lean_kernel
-def settle(key: np.uint64, reward: float, terminated: bool, done: bool, pop: Learning) -> None:
+def settle(key: np.uint64, reward: float, terminated: bool, done: bool, learning: Learning) -> None:
     """End a step: reward the action set, forget it where the problem is over, and let the GA search."""
-    settings, size = pop.settings, 0
+    settings, size = learning.settings, 0
     payoff = reward + settings.raised
     if terminated:
         payoff += settings.gamma * settings.raised / (1.0 - settings.gamma)
     for r in range(settings.rules):
-        size += pop.action_set[r]
+        size += learning.action_set[r]
     for r in range(settings.rules):
-        if pop.action_set[r]:
-            pop.strength[r] += settings.beta * max(settings.scale * payoff, 0.0) / size
-            pop.action_set[r] = not done
-    step_key = fold(fold(key, 1), pop.clock[STEPS] - 1)
+        if learning.action_set[r]:
+            learning.strength[r] += settings.beta * max(settings.scale * payoff, 0.0) / size
+            learning.action_set[r] = not done
+    step_key = fold(fold(key, 1), learning.clock[STEPS] - 1)
     if uniform(step_key, 1) < settings.ga_rate:
-        breed(fold(step_key, 1), pop)
+        breed(fold(step_key, 1), learning)
     if done:
-        pop.recent[pop.clock[EPISODES] % len(pop.recent)] = pop.clock[TIME]
-        pop.clock[EPISODES] += 1
-        pop.clock[TIME] = 0
+        learning.recent[learning.clock[EPISODES] % len(learning.recent)] = learning.clock[TIME]
+        learning.clock[EPISODES] += 1
+        learning.clock[TIME] = 0
 
 
 @lean_kernel
 def run_table(
-    key: np.uint64, steps: int, episodes: int, model: Dynamics, cuts: Floats, pop: Learning
+    key: np.uint64, steps: int, episodes: int, model: Dynamics, cuts: Floats, learning: Learning
 ) -> None:
     """Learn on a table up to a total of steps or problems; the last problem is finished."""
-    clock, s = pop.clock, 0
+    clock, s = learning.clock, 0
     while clock[TIME] > 0 or (clock[EPISODES] < episodes and clock[STEPS] < steps):
         if clock[TIME] == 0:
             s = model.starts[below(fold(key, 0), clock[EPISODES], len(model.starts))]
         k = outcome(fold(fold(key, 1), clock[STEPS]), cuts, 2)
-        for d in range(pop.observation.shape[1]):
-            pop.observation[0, d] = model.points[s, d]
-        a = act(key, pop)
+        for d in range(learning.observation.shape[1]):
+            learning.observation[0, d] = model.points[s, d]
+        a = act(key, learning)
         next_state = model.next_state[s, a, k]
-        done = next_state < 0 or clock[TIME] >= pop.settings.t_max
-        settle(key, model.reward[s, a, k], next_state < 0, done, pop)
+        done = next_state < 0 or clock[TIME] >= learning.settings.t_max
+        settle(key, model.reward[s, a, k], next_state < 0, done, learning)
         s = next_state
 
 
@@ -136,7 +139,7 @@ def run_twin(
     starts: Starts,
     state: Floats,
     reward: Floats,
-    pop: Learning,
+    learning: Learning,
 ) -> int:
     """Learn in a twin up to a total of steps or problems; the last problem is finished.
 
@@ -144,7 +147,7 @@ def run_twin(
     Returns −1, or the number of the start that led to an observation or a reward that is not finite, or to a
     reward that is too low.
     """
-    clock, observation = pop.clock, pop.observation
+    clock, observation = learning.clock, learning.observation
     while clock[EPISODES] < episodes and clock[STEPS] < steps:
         start, done = below(fold(key, 0), clock[EPISODES], len(starts.states)), False
         for i in range(state.shape[1]):
@@ -152,13 +155,13 @@ def run_twin(
         for d in range(observation.shape[1]):
             observation[0, d] = starts.points[start, d]
         while not done:
-            clip(pop)
-            a = act(key, pop)
+            clip(learning)
+            a = act(key, learning)
             terminated = call_step(address, state, 0, a, observation, reward)
             if not (is_finite(observation, 0) and math.isfinite(reward[0])):
                 return start
-            if is_too_low(reward[0], pop):
+            if is_too_low(reward[0], learning):
                 return start
             done = terminated or clock[TIME] >= starts.t_max
-            settle(key, reward[0], terminated, done, pop)
+            settle(key, reward[0], terminated, done, learning)
     return -1
