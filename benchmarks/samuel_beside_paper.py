@@ -2,7 +2,7 @@
 
     python benchmarks/samuel_beside_paper.py
 
-It reads `results/samuel-small` (`ifthen study run studies/samuel-small.toml`) and `results/paper` (`ifthen
+It reads `results/samuel-frozenlake` (`ifthen study run studies/samuel-frozenlake.toml`) and `results/paper` (`ifthen
 study run studies/paper.toml`, thirty trials). Performance is exact, as a fraction of the optimum, mean ±
 standard deviation. PPL-ST is compared with each of the others as in the paper: two-sided Mann–Whitney tests,
 corrected by Bonferroni for all tests on a task. After a number > says that the system is above PPL-ST, < that
@@ -33,7 +33,7 @@ def cell(results: Results, system: str, task: str) -> str:
 
 def main() -> None:
     """Print the table."""
-    ours, papers = read_results(ROOT / "results/samuel-small"), read_results(ROOT / "results/paper")
+    ours, papers = read_results(ROOT / "results/samuel-frozenlake"), read_results(ROOT / "results/paper")
     systems = [system.name for system in ours.plan.systems]
     print(f"| task | {' | '.join((*systems, OTHER))} | rules | episodes | seconds |")
     print("|---|" + "--:|" * (len(systems) + 4))
