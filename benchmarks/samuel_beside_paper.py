@@ -2,12 +2,12 @@
 
     python benchmarks/samuel_beside_paper.py
 
-It reads `results/samuel-frozenlake` (`ifthen study run studies/samuel-frozenlake.toml`) and `results/paper` (`ifthen
-study run studies/paper.toml`, thirty trials). Performance is exact, as a fraction of the optimum, mean ±
-standard deviation. PPL-ST is compared with each of the others as in the paper: two-sided Mann–Whitney tests,
-corrected by Bonferroni for all tests on a task. After a number > says that the system is above PPL-ST, < that
-it is below, and = that they are not told apart. Seconds are those of a processor for one trial, episodes
-those that one trial plays: the systems in order, PPL-ST last.
+It reads `results/samuel-frozenlake` (`ifthen study run studies/samuel-frozenlake.toml`) and `results/paper`
+(`ifthen study run studies/paper.toml`), thirty trials each. Performance is exact, as a fraction of the
+optimum, mean ± standard deviation. PPL-ST is compared with each of the others as in the paper: two-sided
+Mann–Whitney tests, corrected by Bonferroni for all tests on a task. After a number > says that the system is
+above PPL-ST, < that it is below, and = that they are not told apart. Seconds are those of a processor for one
+trial, episodes those that one trial plays: the systems in order, PPL-ST last.
 """
 
 from __future__ import annotations

@@ -54,6 +54,21 @@ def test_a_check_tells_what_rules_see_and_what_random_actions_get() -> None:
     assert repr(found) == words
 
 
+class Leaving(Walk):
+    """A walk that declares less than it observes."""
+
+    def __init__(self, high: float) -> None:
+        super().__init__()
+        self.observation_space = spaces.Box(-high, high, self.observation_space.shape, np.float32)
+
+
+@pytest.mark.parametrize(("high", "notes"), [(0.5, 1), (1000.0, 0)])
+def test_a_check_tells_where_numbers_leave_their_declared_range(high: float, notes: int) -> None:
+    told = [note for note in ifthen.check(lambda: Leaving(high)).notes if "left the range" in note]
+    assert len(told) == notes
+    assert all("ranges" in note for note in told)
+
+
 def test_a_check_says_that_one_action_is_no_choice() -> None:
     def alone() -> Any:
         return gymnasium.wrappers.TransformAction(Walk(), lambda action: action + 1, spaces.Discrete(1))

@@ -203,5 +203,6 @@ def _parsed_json(text: str) -> Any:
         return parse_json(text)
     except ValueError as problem:
         raise RuleError(
-            f"this is not valid JSON ({problem}). It may be cut off: write it again, with 'ifthen export'."
+            f"this is not valid JSON ({problem}). It may be cut off: write it again, with 'ifthen export'; "
+            "'ifthen prune FOLDER' writes that of a run."
         ) from None

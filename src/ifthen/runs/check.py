@@ -28,6 +28,8 @@ EPOCHS = 10
 """The check tells how long this many epochs take: enough for a first look at the rules."""
 LEARNING = 60
 """PPL-X takes about this many seconds besides playing."""
+ROUNDING = 0.01
+"""Numbers outside a declared range by less than this share of it are not worth a word."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,6 +163,23 @@ def checked(make: Callable[[], Task], threads: int | None = None) -> Check:
             f"{plural(len(names), 'feature')} never changed in random episodes: {listed(names)}. Those that "
             "never will can be left out: env_task(…, leave_out=[…]), or --task-set leave_out=…."
         )
+    if played is not None and (beyond := _beyond_declared(task, played)):
+        notes.append(
+            f"{plural(len(beyond), 'feature')} left the range that is declared: {listed(beyond)}. "
+            "Rules see such numbers as the end of the range. Declare the ranges that occur, or say them: "
+            "env_task(…, ranges={…}), or --task-set 'ranges.NAME=[low, high]'."
+        )
     if task.n_actions == 1:
         notes.append("there is one action, so that rules have nothing to choose.")
     return Check(task, tuple(notes), played, threads)
+
+
+def _beyond_declared(task: Task, played: RandomPlay) -> list[str]:
+    """Return the features that were seen outside their declared ranges, by more than rounding."""
+    rows = zip(task.features, sources_of(task), played.seen.tolist(), strict=True)
+    return [
+        feature.name
+        for feature, source, (low, high) in rows
+        if source == "declared"
+        and max(feature.low - low, high - feature.high) > ROUNDING * (feature.high - feature.low)
+    ]
