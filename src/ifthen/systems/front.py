@@ -98,10 +98,10 @@ class Point:
     @property
     def scored_in_words(self) -> str:
         """Its length and its score, with the episodes behind it."""
-        told = f"{plural(self.rules, 'rule')} got {in_units(self.score)}"
+        words = f"{plural(self.rules, 'rule')} got {in_units(self.score)}"
         if self.episodes is None:
-            return told
-        return f"{told} {'in each' if self.steady else 'on average'} of {plural(self.episodes, 'episode')}"
+            return words
+        return f"{words} {'in each' if self.steady else 'on average'} of {plural(self.episodes, 'episode')}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, with its rules in words."""
@@ -135,9 +135,9 @@ class Front(Shown):
     def of(cls, points: Iterable[Point], scored: str, optimum: float | None = None) -> Front:
         """Return the front of policies of any sizes: those that none with as few rules and tests equals."""
         kept: list[Point] = []
-        for point in sorted(points, key=lambda own: (own.rules, own.tests, -own.score)):
-            shorter = (own.score + BETTER * abs(own.score) for own in kept if own.tests <= point.tests)
-            if all(point.score > score for score in shorter):
+        for point in sorted(points, key=lambda point: (point.rules, point.tests, -point.score)):
+            shorter = [other.score for other in kept if other.tests <= point.tests]
+            if all(point.score > score + BETTER * abs(score) for score in shorter):
                 kept.append(point)
         if not kept:
             raise ParameterError("a front needs one list at least.")
@@ -220,7 +220,7 @@ class Front(Shown):
         """Return one row per policy."""
         import polars
 
-        rows = [{**own.to_dict(), "words": "\n".join(own.to_dict()["words"])} for own in self.points]
+        rows = [{**point.to_dict(), "words": "\n".join(point.to_dict()["words"])} for point in self.points]
         real = ("score", "deviation", "performance", "low", "high")
         types = {name: polars.Float64 if name in real else polars.Int64 for name in rows[0]}
         return polars.DataFrame(rows, schema={**types, "words": polars.String})
@@ -228,8 +228,8 @@ class Front(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data; `knee` is the place of the marked one."""
         place = None if self.marked is None else self.points.index(self.marked)
-        told = {"scored": self.scored, "measured": self.valued, "optimum": self.optimum, "knee": place}
-        return {**told, "front": [point.to_dict() for point in self.points]}
+        data = {"scored": self.scored, "measured": self.valued, "optimum": self.optimum, "knee": place}
+        return {**data, "front": [point.to_dict() for point in self.points]}
 
     def shown_parts(self) -> list[Part]:
         """Return a row per policy."""
@@ -241,15 +241,15 @@ class Front(Shown):
         knee = self.marked
         if knee is None or knee.measured is None:
             return ""
-        shorter = [own for own in self.points[: self.points.index(knee)] if own.value >= knee.value]
+        shorter = [point for point in self.points[: self.points.index(knee)] if point.value >= knee.value]
         if not shorter:
             return ""
         rival = max(shorter, key=lambda point: point.score)
-        told = "gets as much" if rival.value == knee.value else "gets more"
+        verdict = "gets as much" if rival.value == knee.value else "gets more"
         where = "here" if knee.measured.method == "exact" else "on test seeds"
         return (
             f"Policies were chosen by the {self.scored}: there {knee.scored_in_words}, and "
-            f"{rival.scored_in_words}. That the shorter one {told} {where} was not known then."
+            f"{rival.scored_in_words}. That the shorter one {verdict} {where} was not known then."
         )
 
     def text_table(self, title: str = "", policy: RuleSet | None = None) -> TextTable:
@@ -264,12 +264,12 @@ class Front(Shown):
         shares = whole > 0 and self.points[0].value >= 0
         for point in self.points:
             spread = "" if point.deviation is None else in_units(point.deviation, point.score)
-            told = interval_in_words(point.interval, best) if point.measured is not None else spread
+            interval = interval_in_words(point.interval, best) if point.measured is not None else spread
             sizes = str(point.rules), str(point.tests), "" if point.nodes is None else str(point.nodes)
             share = f"{point.value / whole:.1%}" if shares else ""
             marks = {self.mark: point is self.marked, "this policy": point.ruleset == policy}
             mark = ", ".join(name for name, is_so in marks.items() if is_so)
-            rows.append((*sizes, point.value_in_words(best), told, share, mark))
+            rows.append((*sizes, point.value_in_words(best), interval, share, mark))
         spread = "standard deviation" if self.points[0].measured is None else "95 % interval"
         headings = "rules", "tests", "tree nodes", self.valued, spread, f"of the {of}", ""
         notes = (self.choice,) if self.choice else ()
@@ -285,24 +285,25 @@ class Front(Shown):
         from ifthen.figure_style import BLUE, MEDIUM, line_at, mark_policy, scores_by_size
 
         one_of("by", by, get_args(Size))
-        sized = [(size, own) for own in self.points if (size := getattr(own, by)) is not None]
+        sized = [(size, point) for point in self.points if (size := getattr(point, by)) is not None]
         if not sized:
             raise ParameterError(f"the {SIZES[by]} are not known here: use ifthen.front, which counts them.")
         best: list[tuple[int, Point]] = []
-        for size, own in sorted(sized, key=lambda pair: (pair[0], -pair[1].score)):
-            if not best or own.score > best[-1][1].score:
-                best.append((size, own))
-        sizes, values = zip(*((size, own.value) for size, own in best), strict=True)
+        for size, point in sorted(sized, key=lambda pair: (pair[0], -pair[1].score)):
+            if not best or point.score > best[-1][1].score:
+                best.append((size, point))
+        sizes, values = zip(*((size, point.value) for size, point in best), strict=True)
         figure, axes = scores_by_size(sizes, values, SIZES[by], self.valued)
-        for size, own in sized:
-            low, high = own.interval or (own.value - (own.deviation or 0), own.value + (own.deviation or 0))
+        for size, point in sized:
+            spread = point.deviation or 0
+            low, high = point.interval or (point.value - spread, point.value + spread)
             axes.plot([size, size], [low, high], color=BLUE, alpha=0.35, linewidth=2.2, zorder=1)
-        others = [(size, own.value) for size, own in sized if own not in [each for _, each in best]]
+        others = [(size, point.value) for size, point in sized if point not in [shown for _, shown in best]]
         if others:
             axes.plot(*np.array(others).T, "o", color=BLUE, alpha=0.45, markersize=3, zorder=2)
         if self.optimum is not None:
             line_at(axes, self.optimum, "optimum")
-        if (at := next((size for size, own in sized if own is self.marked), None)) is not None:
+        if (at := next((size for size, point in sized if point is self.marked), None)) is not None:
             assert self.marked is not None
             mark_policy(axes, at, self.marked.value, f"{self.mark}: {plural(self.marked.rules, 'rule')}")
         axes.set_title(title, loc="left", fontsize=MEDIUM, parse_math=False)

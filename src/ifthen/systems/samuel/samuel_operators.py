@@ -135,10 +135,10 @@ def put_candidates(plan: Plan, point: Floats, action: int, matching: int, out: M
 @kernel
 def any_of(eligible: Mask, episode: int) -> bool:
     """Return whether any rule is eligible in an episode."""
-    found = False
+    any_eligible = False
     for rule in range(eligible.shape[1]):
-        found |= eligible[episode, rule]
-    return found
+        any_eligible |= eligible[episode, rule]
+    return any_eligible
 
 
 @kernel
