@@ -97,14 +97,14 @@ def test_a_long_list_is_the_knee_only_if_it_gains_much(longest_scores: float, ru
     points = [point(1, 0.0), point(2, 80.0), point(3, 100.0), point(12, longest_scores)]
     front = Front.of(points, "return")
     assert front.knee(0.001).rules == 12
-    assert front.knee(0.001, easy=10).rules == rules
-    assert front.knee(0.001, easy=1).rules == 12
-    assert front.knee(0.001, easy=12).rules == 12
+    assert front.knee(0.001, soft_limit=10).rules == rules
+    assert front.knee(0.001, soft_limit=1).rules == 12
+    assert front.knee(0.001, soft_limit=12).rules == 12
 
 
 def test_a_long_list_that_never_fails_is_not_given_up_for_a_short_one_that_does() -> None:
     points = [point(1, 9.0, deviation=2.0), point(2, 499.0, deviation=9.0), point(12, 500.0, deviation=0.0)]
-    assert Front.of(points, "return").knee(0.01, within_error=True, easy=10).rules == 12
+    assert Front.of(points, "return").knee(0.01, within_error=True, soft_limit=10).rules == 12
 
 
 def test_the_knee_of_negative_scores_gives_up_a_share_of_their_size() -> None:

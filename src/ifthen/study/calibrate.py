@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from ifthen.study.study_plan import StudyPlan, Trial
 
-LONG_ENOUGH = 0.3
-"""The most seconds of a cell, a system on a task."""
-ALTOGETHER = 3.0
-"""The seconds of all cells of a study with many, but for their first two epochs, which are always run."""
+CELL_SECONDS = 0.3
+"""A cell, one system on one task, is tried for at most this long after its first two epochs."""
+STUDY_SECONDS = 3.0
+"""All cells of a study together are tried for at most this long after their first two epochs."""
 SHARE = 10
 """One epoch in this many is run, where it is fast enough."""
 
@@ -33,8 +33,8 @@ def calibrate(plan: StudyPlan, system: str, task: str) -> Estimate:
     first_record = learner.learn(epochs=1).now.records[-1]  # compiles, or loads what was compiled
     began = time.perf_counter()
     n_epochs = max(1, plan.epochs // SHARE)
-    long_enough = min(LONG_ENOUGH, ALTOGETHER / (len(plan.systems) * len(plan.tasks_by_name())))
-    learner.learn(epochs=n_epochs, callback=lambda _: time.perf_counter() - began < long_enough)
+    seconds = min(CELL_SECONDS, STUDY_SECONDS / (len(plan.systems) * len(plan.tasks_by_name())))
+    learner.learn(epochs=n_epochs, callback=lambda _: time.perf_counter() - began < seconds)
     scale = plan.epochs / (learner.epoch - int(first_record["epoch"]))
     episodes = int(learner.now.records[-1]["episodes"]) - int(first_record["episodes"])
     return Estimate((time.perf_counter() - began) * scale, first_episodes + episodes * scale)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 MOST = 1_000_000
 MOST_GIVEN_UP = 0.1
 """A list within a standard error of the best may give up at most this share of its lead."""
-LONG_GAINS = 0.025
-"""A list that is longer than people read easily is the knee only if it gains this share of the lead."""
+LONG_LIST_GAIN = 0.025
+"""A list with more rules than the soft limit is the knee only if it gains this share of the lead."""
 BETTER = 1e-9
 """A score is better from this share on: less is rounding."""
 Size = Literal["rules", "tests", "nodes"]
@@ -148,7 +148,7 @@ class Front(Shown):
         """The one with the highest score; of equal ones the shortest."""
         return max(self.points, key=lambda point: point.score)
 
-    def knee(self, share: float, within_error: bool = False, easy: int | None = None) -> Point:
+    def knee(self, share: float, within_error: bool = False, soft_limit: int | None = None) -> Point:
         """Return the shortest list that gives up at most this share of the best one's lead on the first.
 
         Args:
@@ -157,8 +157,8 @@ class Front(Shown):
                 more, but no more than a tenth of the lead. The episodes played cannot tell such lists apart,
                 and the shorter one is preferred (the rule by which Breiman and others 1984 prune trees).
                 Where the best list got the same in every episode, so must the shorter one.
-            easy: a list with more rules than this is the knee only if it gains 2.5 % of the lead over the
-                best list without, or if it is the one that got the same in every episode.
+            soft_limit: a number of rules. A longer list is the knee only if it gains 2.5 % of the lead over
+                the best list within the limit, or if only longer lists got the same in every episode.
         """
         best = self.best
         lead = best.score - self.points[0].score
@@ -167,11 +167,11 @@ class Front(Shown):
         steady = within_error and best.steady
         fits = [point for point in self.points if point.steady or not steady]
         knee = next(point for point in fits if point.score >= least)
-        short = [point for point in fits if easy is None or point.rules <= easy]
+        short = [point for point in fits if soft_limit is None or point.rules <= soft_limit]
         if knee in short or not short:
             return knee
         best_short = max(point.score for point in short)
-        if knee.score - best_short >= LONG_GAINS * lead:
+        if knee.score - best_short >= LONG_LIST_GAIN * lead:
             return knee
         return replace(self, points=tuple(short)).knee(share, within_error)
 

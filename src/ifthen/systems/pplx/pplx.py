@@ -220,7 +220,7 @@ class PPLX(System):
         if parameters.rules is None and parameters.tests is None:
             if parameters.knee is not None:
                 return front.knee(parameters.knee)
-            return front.knee(self._kind.knee, within_error=True, easy=self._kind.easy)
+            return front.knee(self._kind.knee, within_error=True, soft_limit=self._kind.soft_limit)
         try:
             return front.at(parameters.rules, parameters.tests)
         except ParameterError:

@@ -31,8 +31,8 @@ class Learner(ABC):
 
     knee: ClassVar[float]
     """The default of the parameter `knee`."""
-    easy: ClassVar[int | None] = None
-    """By default, longer lists are handed out only where they gain much; see `Front.knee`."""
+    soft_limit: ClassVar[int | None] = None
+    """By default, lists with more rules are handed out only where they gain much; see `Front.knee`."""
     plays_on: ClassVar[bool]
     """Whether epochs after the plan take steps, too."""
     takes_teachers: ClassVar[bool] = False

@@ -93,7 +93,7 @@ class OnEnvironment(Learner):
 
     plays_on = True
     knee, takes_teachers = 0.0025, True
-    easy = 10
+    soft_limit = 10
 
     def __init__(self, system: PPLX) -> None:
         super().__init__(system)
