@@ -6,8 +6,8 @@
 
 VIPER (Bastani, Pu and Solar-Lezama 2018) grows one decision tree of each size: states are gathered where the
 trees go (DAgger), drawn again in proportion to what the worst action costs there, and the best tree of all
-rounds is kept. It gets the steps for every size, PPL-X once for its whole front; choosing the best tree is
-not counted. The teacher is a network of action values. Every policy is kept in results/viper at once, so that
+rounds is kept. It gets the steps for every size, and PPL-X as many in all for its whole front; the episodes
+that choose VIPER's best tree are not counted. The teacher is a network of action values. Every policy is kept in results/viper at once, so that
 a run that was stopped goes on where it was. It needs scikit-learn.
 """
 
@@ -115,8 +115,12 @@ def viper(task: ifthen.EnvTask, teacher: Teacher, leaves: int, steps: int, seed:
 def pplx(
     task: ifthen.EnvTask, teacher: Teacher, steps: int, seed: int, terms: bool
 ) -> Iterator[tuple[str, int, Any]]:
-    """Give the lists of PPL-X, as method, size and list: after imitation, and after tuning."""
-    system = ifthen.PPLX(task, teacher=teacher, seed=seed, threads=1, steps=steps, terms=terms)
+    """Give the lists of PPL-X, as method, size and list: after imitation, and after tuning.
+
+    All sizes come from one training, which gets the steps that VIPER takes for its trees together.
+    """
+    plan = steps * len(SIZES)
+    system = ifthen.PPLX(task, teacher=teacher, seed=seed, threads=1, steps=plan, terms=terms)
     learner: Any = system.learner
     methods = methods_of_pplx(terms)
     for method, epochs in zip(methods, (learner.imitation, learner.epochs - learner.imitation), strict=True):

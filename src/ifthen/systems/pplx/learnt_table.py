@@ -23,6 +23,9 @@ SWEEPS = 20_000
 """Value iteration stops after this many sweeps."""
 LONGEST_HORIZON = 1 - 1e-4
 """The largest γ that values are worked out with: with γ = 1, a list that goes round in circles has none."""
+ELSEWHERE = 1e-3
+"""States in which no episode starts share this part of the weight. Among lists that are equally good from the
+starts, the search then prefers the one that also acts well in states that it never meets."""
 
 
 class LearntTable(NamedTuple):
@@ -37,7 +40,7 @@ class LearntTable(NamedTuple):
     mean_reward: Floats
     """`(D, A)`."""
     starts: Floats
-    """`(D,)`: how likely an episode starts in each state."""
+    """`(D,)`: how much each state counts: how likely an episode starts in it, and a little everywhere."""
     points: Ints
     """`(D, features)`."""
     lows: Ints
@@ -74,12 +77,21 @@ def _table(task: TabularTask, next_state: NDArray[np.int32], reward: Floats, sha
         np.ascontiguousarray(reward),
         shares,
         (shares * reward).sum(axis=2),
-        np.bincount(model.starts, minlength=len(model.states)) / len(model.starts),
+        state_weights(model.starts, len(model.states)),
         np.ascontiguousarray(model.states.astype(np.int64)),
         np.array([feature.low for feature in task.features], dtype=np.int64),
         np.array([feature.high for feature in task.features], dtype=np.int64),
         min(task.gamma, LONGEST_HORIZON),
     )
+
+
+def state_weights(starts: NDArray[np.int32], n_states: int) -> Floats:
+    """Return how much each state counts, `(D,)`: as often as episodes start there, or ELSEWHERE in all others."""
+    weights = np.bincount(starts, minlength=n_states) / len(starts)
+    others = weights == 0
+    if others.any():
+        weights = np.where(others, ELSEWHERE / others.sum(), (1 - ELSEWHERE) * weights)
+    return weights
 
 
 @kernel
