@@ -48,8 +48,8 @@ TaskName = Annotated[
         "--task",
         metavar="TASK",
         help="The task, where MODEL does not say it or another one is meant: a name, or a run's folder. Of "
-        "your own: package:Id-v0, or module:Class of a file (FOLDER/module:Class), with the settings of MODEL, or "
-        "of a run's folder given besides.",
+        "your own: package:Id-v0, or module:Class of a file (FOLDER/module:Class), with the settings of "
+        "MODEL, or of a run's folder given besides.",
         show_default=False,
     ),
 ]
