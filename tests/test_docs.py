@@ -9,6 +9,7 @@ import tomllib
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,6 +95,33 @@ def test_training_in_the_readme_can_be_repeated_in_an_environment_of_ones_own() 
     assert "--set steps=" in training
 
 
+def test_the_environment_of_the_guide_is_the_file_to_copy() -> None:
+    (written,) = (block for block in blocks("docs/guide.md", "python") if "class Thermostat" in block)
+    names: dict[str, Any] = {}
+    exec(written.partition("room = ifthen")[0], names)
+    copied = runpy.run_path(str(ROOT / "examples" / "heating.py"))["Thermostat"]
+    played = []
+    for made in (names["Thermostat"](), copied()):
+        seen = [made.reset(seed=7)[0].tolist()]
+        for step in range(50):
+            observation, *rest = made.step(step % 3 // 2)
+            seen.append([observation.tolist(), *rest])
+        played.append(seen)
+    assert played[0] == played[1]
+    for page in ("README.md", "docs/guide.md", "docs/howto.md"):
+        assert "examples/heating.py" in (ROOT / page).read_text()
+
+
+MOST_CHARACTERS = 300
+"""A longer row of a table is a paragraph."""
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("docs/**/*.md")), ids=lambda path: path.stem)
+def test_rows_of_tables_are_short(path: Path) -> None:
+    rows = [line for line in path.read_text().splitlines() if line.startswith("|")]
+    assert [row[:60] for row in rows if len(row) > MOST_CHARACTERS] == []
+
+
 def test_every_command_is_in_a_file_of_its_name() -> None:
     for command in cli.COMMANDS:
         assert command.__module__ == f"ifthen.cli.{command.__name__}"
@@ -162,6 +190,7 @@ def test_every_source_file_in_the_documents_exists() -> None:
         "exports/my_format.py",
         "heating.py",
         "battery.py",
+        "policy.py",
     }
     assert len(paths) > 30
     roots = (ROOT, ROOT / "src" / "ifthen")

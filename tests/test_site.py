@@ -25,6 +25,12 @@ SEARCHED = {
     "scikit-learn": "#read-a-scikit-learn-decision-tree",
     "maximum number of rules": "#set-a-maximum-number-of-rules",
     "own environment": "#train-on-my-own-environment",
+    "rename features": "#rename-features-and-add-units",
+    "robust": "#make-it-robust",
+    "same results": "#get-the-same-results-twice",
+    "learning curves": "#plot-learning-curves",
+    "deploy python": "#deploy-it-in-a-python-program",
+    "if else policy": "#read-an-ifelse-policy",
 }
 """What people search for, and the how-to that they should find first."""
 HOOKS = runpy.run_path(str(ROOT / "docs" / "hooks.py"))

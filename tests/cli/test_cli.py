@@ -47,6 +47,26 @@ def test_train_prints_rules_and_writes_every_file(ifthen: Runner, tmp_path: Path
     assert len((tmp_path / "run" / files.HISTORY).read_text().splitlines()) == 5
 
 
+def test_pruning_that_leaves_out_no_rule_is_said_to_leave_out_none(ifthen: Runner, tmp_path: Path) -> None:
+    command = ("train", "PPL-DL", "FrozenLake-4-0", "--epochs", "1", "--set", "pop_size=8")
+    done = ifthen(*command, "--set", "idv_size=1", "--out", tmp_path / "whole")
+    assert "Nothing can be left out: 1 rule stays as before." in done.out
+    assert "pruned" not in done.out
+    assert not (tmp_path / "whole" / files.PRUNED).exists()
+    assert "pruned" not in (tmp_path / "whole" / files.REPORT).read_text()
+    done = ifthen(*command, "--set", "idv_size=2", "--seed", "1", "--out", tmp_path / "part")
+    assert "2 rules: none can be left out or merged, only conditions changed." in done.out
+    assert (tmp_path / "part" / files.PRUNED).exists()
+    assert "pruned from" not in (tmp_path / "part" / files.REPORT).read_text()
+
+
+def test_evaluate_says_on_which_episodes_a_table_was_played(ifthen: Runner, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("IF y = 3 THEN Right\nOTHERWISE Down\n")
+    said = ifthen("evaluate", tmp_path / "mine.txt", "--task", "FrozenLake-4-0").out
+    assert "on training episodes" in " ".join(said.split())
+    assert "on z" not in said
+
+
 def test_a_folder_that_holds_a_run_is_replaced_only_when_asked(ifthen: Runner, tmp_path: Path) -> None:
     command = ("train", "PPL-DL", "FrozenLake-4-0", "--epochs", "1", "--out", tmp_path, *SMALL)
     (tmp_path / "notes.txt").write_text("mine")

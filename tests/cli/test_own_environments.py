@@ -512,7 +512,7 @@ def test_verify_says_at_which_step_episodes_were_cut(ifthen: Runner, rooms: Path
     (rooms / "mine.txt").write_text("IF f0 <= 20.5 THEN action 2\nOTHERWISE action 0\n")
     for changes, step in (((), 24), (("--task-set", "t_max=7"), 7)):
         said = " ".join(ifthen("verify", "mine.txt", "--task", CLASS, *changes).out.split())
-        assert f"a time limit cut 100 of them at step {step}: nothing is known of later steps" in said
+        assert f"a time limit ended all of them at step {step}: nothing is known of later steps" in said
 
 
 def test_steps_that_are_too_few_are_noted(ifthen: Runner, rooms: Path) -> None:

@@ -117,9 +117,14 @@ def test_a_requirement_on_a_mean_says_how_sure_it_is() -> None:
         (required,) = verify(rules, task, f"performance>={wanted}").requirements
         assert required.passed
         assert ("the whole interval is above" in required.why) is sure
-        assert ("not sure" in required.why) is not sure
+        assert ("met by the mean" in required.why) is not sure
+        assert ("lies inside the interval" in required.why) is not sure
+        assert "not sure" not in required.why
         assert "test seeds" in required.why
         assert "95 % interval" in required.why
+    (missed,) = verify(rules, task, f"performance>={(high + score.performance) / 2}").requirements
+    assert not missed.passed
+    assert "missed by the mean" in missed.why
 
 
 @given(st.integers(0, 10_000), st.booleans())

@@ -51,7 +51,7 @@ def test_an_explanation_says_how_the_values_of_terms_come_about() -> None:
     assert found.terms["tilt"] == 0.02 + 0.5 * 0.3
     assert "  tilt = pole angle + 0.5·pole velocity = 0.02 + 0.5·0.3 = 0.17\n" in str(found)
     assert "cart position + 2·cart velocity − pole angle = 0.1 + 2·(-0.2) − 0.02 = -0.32\n" in str(found)
-    assert "with pole velocity = just below -0.04 rad/s instead of 0.3 rad/s" in str(found)
+    assert "with pole velocity just below -0.04 rad/s instead of 0.3 rad/s" in str(found)
     assert found.to_dict()["terms"] == found.terms
     assert (
         "terms"

@@ -133,6 +133,18 @@ def test_two_halves_are_merged_and_a_shadowed_rule_goes() -> None:
     )
 
 
+def test_pruning_that_leaves_out_no_rule_says_so() -> None:
+    two = DecisionList([[[-3, 1], [0, 6]], [[-3, 4], [0, 6]]], [1, 0], FEATURES, ACTIONS)
+    assert str(prune(two)) == "Nothing can be left out: 2 rules stay as before."
+    loose = DecisionList([[[-3, 1], [0, 6]], [[-1, 4], [0, 6]]], [1, 0], FEATURES, ACTIONS)
+    found = prune(loose)
+    assert found.ruleset == two
+    assert str(found) == (
+        "2 rules: none can be left out or merged, only conditions changed. The same is done at every "
+        "observation with u from -3 to 4, v from 0 to 6 (checked at every one)."
+    )
+
+
 def test_long_lists_over_large_spaces_are_reasoned_about_box_by_box() -> None:
     wide = (Feature("u", 0, 999), Feature("v", 0, 999))
     halves = [[[0, 499], [0, 999]], [[500, 999], [0, 999]], [[3, 7], [2, 900]]]

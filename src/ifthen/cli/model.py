@@ -47,10 +47,9 @@ TaskName = Annotated[
     typer.Option(
         "--task",
         metavar="TASK",
-        help="The task, where MODEL does not say or another one is meant: a name, or a run's folder. "
-        "package:Id-v0 imports the package of an environment of your own, module:Class or "
-        "FOLDER/module:Class a class in a file; a model of it keeps its settings, and "
-        "so does a run's folder that is given besides.",
+        help="The task, where MODEL does not say it or another one is meant: a name, or a run's folder. Of "
+        "your own: package:Id-v0, or module:Class of a file (FOLDER/module:Class), with the settings of "
+        "MODEL, or of a run's folder given besides.",
         show_default=False,
     ),
 ]

@@ -86,14 +86,16 @@ def _report(run_folder: RunFolder, settings: RunSettings, learner: System) -> No
     from ifthen.runs.run_report import command_of, write_report
 
     pruned = _pruned(learner, settings.require) if settings.prune else None
+    if pruned is not None:
+        out.print(str(pruned))
+        if pruned.ruleset == learner.ruleset:
+            pruned = None
     command = command_of(settings, learner.start is not None)
     task, option = learner.task, task_option(settings.task)
     measurements = write_report(run_folder, command, learner, pruned, option)
     ruleset = learner.ruleset if pruned is None else pruned.ruleset
     shown = readable(ruleset, task)
     hint = f"'ifthen show {run_folder.path}{option} --all' shows them"
-    if pruned is not None:
-        out.print(str(pruned))
     name = learner.name if pruned is None else f"{learner.name}, pruned,"
     print_rules(name, shown, task, len(ruleset), hint)
     if len(shown) < len(ruleset):

@@ -17,12 +17,8 @@ def verify(
         list[str] | None,
         typer.Option(
             metavar="PROPERTIES",
-            help="What must hold, such as 'complete,fraction>=0.95': complete, no-dead-rules, no-conflicts, "
-            "no-redundant-rules, goal-reachable, goal-certain, safe, optimal; and the numbers rules, "
-            "performance (in environments on test seeds), fraction (of the optimum), goal-probability, and "
-            "in environments training-performance, with >=, <=, >, < or =. Or in words: 'never heat when "
-            "room >= 24', 'always brake when gap <= 5 and speed >= 10', 'switches at most 5 per 100 steps', "
-            "'return >= 400 at 95 %', 'never reaches x >= 2.4'. May be repeated.",
+            help="What must hold, such as 'complete,fraction>=0.95' or, in words, 'never heat when room "
+            ">= 24'. May be repeated.",
         ),
     ] = None,
     require_file: RequireFile = None,
@@ -34,6 +30,13 @@ def verify(
 
     Exits with 1 where a requirement does not hold or could not be decided, with 0 otherwise. Those in
     requirements.txt of a run's folder are checked, too, unless --require-file names another file.
+
+    Properties that can be required: `complete`, `no-dead-rules`, `no-conflicts`, `no-redundant-rules`,
+    `goal-reachable`, `goal-certain`, `safe`, `optimal`. Numbers, with `>=`, `<=`, `>`, `<` or `=`: `rules`,
+    `performance` (in environments on test seeds), `training-performance` (in environments), `fraction` (of
+    the optimum), `goal-probability`. In words: `always brake when gap <= 5 and speed >= 10`, `switches at
+    most 5 per 100 steps`, `return >= 400 at 95 %`, `never reaches x >= 2.4`.
+
     For example:
 
     - `ifthen verify runs/first`

@@ -40,7 +40,7 @@ LISTED = 200_000
 BUDGET = 50_000
 """How many boxes the search looks at before it gives up: a few seconds."""
 SAME = "every state gets the same answer"
-ALONE = "only changes of one feature alone were looked at, so that a nearer one may exist"
+ALONE = "only one feature was changed at a time, so a nearer change may exist"
 NONE_ALONE = "no change of one feature alone was found that does; others were not looked at"
 """The sentence for a search that is not exact."""
 DECIMALS = 10_000

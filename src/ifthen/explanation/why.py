@@ -242,7 +242,7 @@ class Explanation(Shown):
         if changed is None:
             return [f"What would change it: {self.counterfactual_note}."]
         changes = " and ".join(
-            f"{f.name} = {changed_value(f, *changed.changes[f.name])} instead of {self.shown[f.name]}"
+            f"{set_to(f, *changed.changes[f.name])} instead of {self.shown[f.name]}"
             for f in self.ruleset.observed_features
             if f.name in changed.changes
         )
@@ -381,6 +381,12 @@ def changed_value(feature: Feature, before: float, after: float) -> str:
         side = "just above" if after > before else "just below"
         return f"{side} {_with_unit(feature, number_in_words(neighbour))}"
     return feature.value_in_words(after)
+
+
+def set_to(feature: Feature, before: float, after: float) -> str:
+    """Return a change of a feature, such as "x = 3" or "x just above 0.3"."""
+    value = changed_value(feature, before, after)
+    return f"{feature.name} {value}" if value.startswith("just ") else f"{feature.name} = {value}"
 
 
 def _with_unit(feature: Feature, number: str) -> str:

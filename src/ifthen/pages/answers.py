@@ -167,7 +167,8 @@ def _breaks(stress: Stress | None, worst: WorstStarts | None) -> Iterator[str]:
     with_findings = [sweep for sweep in stress.sweeps if sweep.found]
     if with_findings:
         without_training = f", without the {stress.trained_with} of training" if stress.trained_with else ""
-        yield f"{stress.threshold} Each disturbance was tried alone{without_training}, in a few strengths:"
+        tried = f"Each disturbance was tried alone{without_training}, in a few strengths:"
+        yield f"{stress.threshold}{stress.failure} {tried}"
         yield from (f"– {sweep.title}: {sweep.found} ({sweep.words})" for sweep in with_findings)
     if worst is not None and worst.all_alike:
         yield f"{ALIKE}{f' They lie in {worst.box}.' if worst.box else ''}"

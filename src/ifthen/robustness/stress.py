@@ -90,6 +90,13 @@ class Stress(Shown):
             return f"Required: {self.requirement}."
         return f"Threshold: {self.requirement} ({HALFWAY_IN_WORDS}), as no return was required."
 
+    @property
+    def failure(self) -> str:
+        """When an episode fails, in words; empty where no episodes were played."""
+        return (
+            "" if self.undisturbed.failed is None else f" An episode fails below {in_units(self.fail_below)}."
+        )
+
     def text_table(self) -> TextTable:
         """Return one row per strength, and what was required and found below."""
         reference = self.undisturbed.performance
@@ -117,8 +124,7 @@ class Stress(Shown):
             yield f"Every strength was played in {episodes}, from the same test seeds {first:,} to {last:,}."
         if self.trained_with:
             yield f"Each disturbance is alone, without the {self.trained_with} of training."
-        failing = f" An episode fails below {in_units(self.fail_below)}."
-        yield self.threshold + (failing if self.undisturbed.failed is not None else "")
+        yield self.threshold + self.failure
         if not self.undisturbed.holds:
             yield "It does not hold undisturbed."
         if math.isnan(self.undisturbed.kept) and self.undisturbed.performance is not None:

@@ -114,15 +114,19 @@ class Check:
             played = self.played
             plan = suited_plan(played.steps_per_second, played.mean_steps)
             short, long = (self._epoch_seconds(played, n) for n in (played.mean_steps, played.most_steps))
+            lengths = f"{played.mean_steps:.0f} steps, at most {played.most_steps:,}"
+            longer = f", and {duration(EPOCHS * long)} with episodes as long as the longest"
+            if alike := played.mean_steps == played.most_steps:
+                lengths = f"{played.most_steps:,} steps each"
             lines += [
                 f"Random actions get {in_units(played.mean_return)} on average, over "
-                f"{plural(played.episodes, 'episode')} of {played.mean_steps:.0f} steps (the longest "
-                f"has {played.most_steps:,}; training cuts them at {task.t_max:,}).",
-                f"Training plays about {played.steps_per_second:,.0f} steps a second in each process. "
-                f"PPL-X plans {plan:,} steps: about "
+                f"{plural(played.episodes, 'episode')} of {lengths}. "
+                f"Training ends longer ones after {task.t_max:,}.",
+                f"Training plays about {float(f'{played.steps_per_second:.2g}'):,.0f} steps a second in each "
+                f"process. PPL-X plans {plan:,} steps: about "
                 f"{duration(plan / played.steps_per_second + LEARNING)} in one process. "
                 f"{EPOCHS} epochs of PPL-DL take about {duration(EPOCHS * short)} with episodes of that "
-                f"length, and {duration(EPOCHS * long)} with episodes as long as the longest.",
+                f"length{'' if alike else longer}.",
             ]
         return "\n".join(lines)
 

@@ -210,10 +210,13 @@ def prune(
         return _by_play(ruleset, env, max_loss, play_seeds, checked_threads(threads), report, max_steps, keep)
     pruned, removed, merged, proof = lossless(ruleset, task, intervals)
     pruned, note = keep(pruned)
-    words = (
-        f"{len(ruleset)} rules became {len(pruned)}: {removed} removed, {merged} merged. "
-        f"The same is done at {scope_words} ({proof}).{note}"
-    )
+    size = plural(len(ruleset), "rule")
+    change = f"{size} became {len(pruned)}: {removed} removed, {merged} merged."
+    if len(pruned) == len(ruleset):
+        change = f"{size}: none can be left out or merged, only conditions changed."
+    words = f"{change} The same is done at {scope_words} ({proof}).{note}"
+    if pruned == ruleset:
+        words = f"Nothing can be left out: {size} {'stays' if len(ruleset) == 1 else 'stay'} as before."
     n_changed = None if note else 0
     return PruneResult(pruned, ruleset, scope_words, words, removed, merged, proof, changed=n_changed)
 

@@ -59,7 +59,7 @@ class Budget(NamedTuple):
     """
 
     windows: int = 1
-    """The number of windows that z is cut into."""
+    """The number of windows that the training episodes are cut into."""
     first_episodes: int | None = None
     """The number of episodes of the first generations; all where None."""
     double_every: int = 10

@@ -157,8 +157,8 @@ class TableSimulator(Simulator):
         learner.in_table(self, *lesson)
 
     def headline(self, policy: PolicyOrActions, episodes: int) -> dict[str, Evaluation]:
-        """Return the exact performance, and that on z."""
-        methods: dict[str, Method] = {"exact": "exact", "on z": "sampled"}
+        """Return the exact performance, and that on the training episodes."""
+        methods: dict[str, Method] = {"exact": "exact", "on training episodes": "sampled"}
         return {
             name: TableSimulator(self.task, self.threads, method, self.noise).evaluate(policy)
             for name, method in methods.items()

@@ -49,7 +49,7 @@ def measured_on(results: Results, measure: Measure) -> str:
     if results.only_environments:
         return on_seeds
     optimum = "an optimal policy's there (OTP)" if on_z else "the optimum"
-    sentence = f"{'on z' if on_z else 'exact'}, as a fraction of {optimum}"
+    sentence = f"{'on z, the training episodes' if on_z else 'exact'}, as a fraction of {optimum}"
     return sentence + (f"; in environments {on_seeds}" if results.environments else "")
 
 

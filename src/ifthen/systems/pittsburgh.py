@@ -74,7 +74,7 @@ class PittsburghParameters(Parameters):
         1,
         1,
         100_000,
-        "In environments: windows that z is cut into; each generation plays one of them (ILAS).",
+        "In environments: windows of the training seeds; each generation plays one of them (ILAS).",
     )
     first_episodes: int | None = between(
         None,
@@ -91,7 +91,7 @@ class PittsburghParameters(Parameters):
         either(False, True),
     )
     fitness: Literal["sampled", "exact"] = setting(
-        "sampled", "Performance on z with common random numbers, or exact policy evaluation."
+        "sampled", "Performance on the training episodes (the paper's z), or exact policy evaluation."
     )
     backend: Backend = setting(
         "cpu",

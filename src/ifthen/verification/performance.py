@@ -193,7 +193,8 @@ def _spread(evaluation: Evaluation) -> str:
     last_step = f"step {length:,.0f}" if length == round(length) else f"step {length:,.0f} on average"
     if truncated < evaluation.episodes:
         last_step = f"step {evaluation.longest:,} at the latest"
-    cut = f"; a time limit cut {truncated:,} of them at {last_step}: nothing is known of later steps"
+    how_many = "all of them" if truncated == evaluation.episodes else f"{truncated:,} of them"
+    cut = f"; a time limit ended {how_many} at {last_step}: nothing is known of later steps"
     cut = cut if truncated else ""
     return (
         f", from {number(evaluation.least)} to {number(evaluation.most)}"

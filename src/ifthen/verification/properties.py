@@ -187,7 +187,11 @@ def judge(demand: Demand, results: Mapping[str, Result]) -> Requirement:
         certainty = f"the whole interval is {'above' if interval[0] > demand.number else 'below'} {wanted}"
         if interval[0] <= demand.number <= interval[1]:
             certainty = f"the interval ends at {wanted}"
-        reason += f"; {certainty if agree else f'not sure, as {wanted} lies inside the interval'}"
+        doubt = (
+            f"{'met' if met else 'missed'} by the mean; {wanted} lies inside the interval, so more episodes "
+            "may say otherwise"
+        )
+        reason += f"; {certainty if agree else doubt}"
     return Requirement(demand.text, met, reason)
 
 

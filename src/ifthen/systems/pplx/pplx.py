@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from numpy.typing import NDArray
 
-from ifthen.digits import in_units
 from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError
 from ifthen.parallel import one_blas_thread
@@ -153,7 +152,7 @@ class PPLX(System):
 
     def _progress_in_words(self) -> str:
         """Return the phase of the plan, and how well the list does."""
-        return f"{self.learner.doing(self.epoch + 1)}: {in_units(self.watched)}"
+        return f"{self.learner.doing(self.epoch + 1)}; {self.watched_in_words}"
 
     def _gauge(self, goal: Goal) -> Goal:
         """Count the plan's steps where they take most of the time."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.digits import plural
 from ifthen.errors import ParameterError
 from ifthen.randomness import stream
 from ifthen.rules.arrays import Ints
@@ -124,7 +125,7 @@ class OnTable(Learner):
     def doing(self, epoch: int) -> str:
         """Return what an epoch does, in a few words."""
         phase, length = self.phase(epoch)
-        return WORDS[phase] if phase <= COLLECTING else f"{WORDS[phase]}, {length}"
+        return WORDS[phase] if phase <= COLLECTING else f"{WORDS[phase]}, of {plural(length, 'rule')}"
 
     def begin(self, goal: Goal) -> tuple[Lists, Record]:
         """Return random rules, or the list to start from, and what is left of them with fewer rules."""

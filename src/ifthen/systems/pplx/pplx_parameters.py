@@ -42,9 +42,9 @@ class PPLXParameters(Parameters):
         None,
         0,
         1,
-        "The ruleset is the shortest list that gives up at most this share of what the best list gains over "
-        "the shortest. By default 0.001 on tables; in environments 0.0025, or a standard error of the "
-        "best score if that is more, up to a tenth; a list of more than ten rules must gain 0.025.",
+        "The ruleset is the shortest list that gives up at most this share of the best list's gain over the "
+        "shortest. By default 0.001 on tables; in environments 0.0025, or a standard error of the best "
+        "score if that is more, up to a tenth; more than ten rules must gain 0.025.",
     )
     rules: int | None = between(
         None,
