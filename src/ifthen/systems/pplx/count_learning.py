@@ -33,7 +33,6 @@ from ifthen.systems.pplx.knowledge import Knowledge
 from ifthen.systems.pplx.policy_search import shorter_by_one
 from ifthen.systems.pplx.pplx_parameters import PPLXParameters
 from ifthen.systems.pplx.table_search import (
-    CHAINS,
     LONGER,
     candidates_for,
     first_lists,
@@ -183,7 +182,7 @@ def tested(bench: Bench, known: Knowledge, model: CountModel) -> tuple[Knowledge
 def annealed(
     bench: Bench, known: Knowledge, model: CountModel, parameters: PPLXParameters, is_last: bool
 ) -> list[Draft]:
-    """Return the best list of each length on the counts: from the longest down to one rule, and up again.
+    """Return the best list of each length on the counts: from the longest down to one rule.
 
     Args:
         bench: random numbers.
@@ -199,10 +198,9 @@ def annealed(
     candidates = max(1, (parameters.candidates or candidates_for(n_states)) // (1 if is_last else QUICK))
     first = random_rules([int(bench.key("first list", r)) for r in range(longest)], table)
     lists = first_lists(model.solved, np.zeros((0, 0, 0), np.int64), first)
-    for turn, n_rules in enumerate([*range(longest, 0, -1), *range(2, longest + 1)]):
-        keys = [bench.key("anneal", turn, c) for c in range(CHAINS)]
-        n_tries = candidates * (1 if turn else LONGER)
-        search_length(keys, n_rules, model.solved, lists, n_tries, turn == 0, bench.simulator.threads)
+    for n_rules in range(longest, 0, -1):
+        n_tries = candidates * (LONGER if n_rules == longest else 1)
+        search_length(bench.key("anneal", n_rules), n_rules, model.solved, lists, n_tries)
     drafts = [tidy(model.draft(lists.rules(n_rules + 1, table.points))) for n_rules in range(longest)]
     return [bench.readable(draft, known) for draft in drafts]
 

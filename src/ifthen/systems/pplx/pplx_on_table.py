@@ -1,9 +1,8 @@
 """PPL-X on a table: collect transitions, then search for the best list of each length.
 
 The plan: ten rounds of episodes, whose counted transitions are the model. Then one length an epoch, from the
-longest list down to one rule and up again. Each begins with the best of three lists: the one of that length,
-the next longer one without its least missed rule, and the next shorter one. Further epochs go on in the same
-way.
+longest list down to one rule. Each begins with the better of two lists: the one of that length, and the next
+longer one without its least missed rule. Further epochs begin with the longest list again.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ from ifthen.systems.pplx.pplx_learner import Learner
 from ifthen.systems.pplx.pplx_parameters import PPLXParameters
 from ifthen.systems.pplx.table_lists import Rules, rules_over
 from ifthen.systems.pplx.table_search import (
-    CHAINS,
     LONGER,
     Lists,
     SolvedTable,
@@ -60,9 +58,9 @@ EXPLORE = 0.3
 """After the first round, the least-tried action is taken with this probability."""
 MOST_COUNTED = 10**12
 """Larger counts are refused in files."""
-BEGINNING, COLLECTING, SHORTENING, LENGTHENING = range(4)
+BEGINNING, COLLECTING, SHORTENING = range(3)
 """The phases, as the history numbers them."""
-WORDS = ("beginning", "collecting", "shorter lists", "longer lists")
+WORDS = ("beginning", "collecting", "shorter lists")
 """The name of each phase in progress lines."""
 
 
@@ -111,16 +109,14 @@ class OnTable(Learner):
 
     @property
     def epochs(self) -> int:
-        """The length of the plan: rounds, then every length down to one and up again."""
-        return self.rounds + 2 * self.longest - 1
+        """The length of the plan: rounds, then every length down to one."""
+        return self.rounds + self.longest
 
     def phase(self, epoch: int) -> tuple[int, int]:
         """Return the phase of an epoch and the length that it works at."""
-        longest, turn = self.longest, epoch - self.rounds - 1
-        if epoch == 0 or turn < 0:
-            return (COLLECTING if epoch else BEGINNING), longest
-        turn %= max(1, 2 * longest - 2)
-        return (SHORTENING, longest - turn) if turn < longest else (LENGTHENING, turn - longest + 2)
+        if epoch <= self.rounds:
+            return (COLLECTING if epoch else BEGINNING), self.longest
+        return SHORTENING, self.longest - (epoch - self.rounds - 1) % self.longest
 
     def doing(self, epoch: int) -> str:
         """Return what an epoch does, in a few words."""
@@ -180,10 +176,8 @@ class OnTable(Learner):
 
     def search(self, epoch: int, length: int, solved: SolvedTable, lists: Lists) -> None:
         """Anneal lists of n rules and keep the best, if it is better than the one there is."""
-        first = epoch <= self.rounds + 1
         candidates = (self.parameters.candidates or 1) * (LONGER if epoch == self.rounds + 1 else 1)
-        keys = [stream(self.system.seed, "anneal", epoch, c) for c in range(CHAINS)]
-        search_length(keys, length, solved, lists, candidates, first, self.system.threads)
+        search_length(stream(self.system.seed, "anneal", epoch), length, solved, lists, candidates)
 
     def row(
         self, lists: Lists, solved: SolvedTable, before: Record | None, played: tuple[int, int]

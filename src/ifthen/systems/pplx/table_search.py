@@ -1,7 +1,7 @@
 """The search for the best list of each length on a learnt table.
 
-Every length begins with the best of three lists: the one of that length, the next longer one without its
-least missed rule, and the next shorter one.
+Every length begins with the better of two lists: the one of that length, and the next longer one without its
+least missed rule.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.parallel import for_slices
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.systems.pplx.anneal import DRIFT, anneal, drop_least_missed
 from ifthen.systems.pplx.learnt_table import LearntTable, solve
@@ -26,22 +25,18 @@ FEWEST_RULES = 6
 """The longest list has at least this many rules."""
 MOST_RULES = 40
 """The longest list has at most this many rules."""
-FEWEST_CANDIDATES = 5_000
+FEWEST_CANDIDATES = 30_000
 """A search tries this many lists and CANDIDATES_PER_STATE more for each state."""
-CANDIDATES_PER_STATE = 150
+CANDIDATES_PER_STATE = 200
 """See FEWEST_CANDIDATES."""
-MOST_CANDIDATES = 25_000
+MOST_CANDIDATES = 50_000
 """A search tries at most this many lists."""
-CHAINS = 2
-"""This many lists are annealed side by side. The best one is kept."""
 LONGER = 4
 """The first search tries four times as many lists, because it has the most to find."""
 HOT = 0.03
-"""The first searches and every second chain begin at this temperature, in units of a state's mean value."""
-WARM = 0.003
-"""The other chains begin at this temperature."""
+"""A search begins at this temperature, in units of a state's mean value."""
 COLD = 0.0001
-"""All chains end at this temperature."""
+"""A search ends at this temperature."""
 
 
 class Lists(NamedTuple):
@@ -131,43 +126,26 @@ def random_rules(keys: list[int], table: LearntTable) -> Rules:
     return total(table, table.points[rule_states], table.points[rule_states], rule_actions)
 
 
-def search_length(
-    keys: list[np.uint64],
-    n: int,
-    solved: SolvedTable,
-    lists: Lists,
-    candidates: int,
-    first: bool,
-    threads: int,
-) -> None:
-    """Anneal lists of n rules and keep the best, if it is better than the one there is.
+def search_length(key: np.uint64, n: int, solved: SolvedTable, lists: Lists, candidates: int) -> None:
+    """Anneal a list of n rules and keep the best, if it is better than the one there is.
 
     Args:
-        keys: a stream for each chain.
+        key: the stream that changes are drawn from.
         n: how many rules.
         solved: the table.
         lists: the best list of each length so far; changes.
-        candidates: how many lists each chain tries.
-        first: whether all chains begin hot.
-        threads: how many threads to use.
+        candidates: how many lists to try.
     """
     table, unit = solved.table, solved.unit
-    start = best_of(neighbours(lists, n, solved), table)
+    start = max(starts(lists, n, solved), key=lambda rules: float(list_value(table, rules)))
     if n == 1:
         lists.put(start, float(list_value(table, start)))
         return
-    chain_best, values = [copied(start) for _ in keys], np.empty(len(keys))
-
-    def run_chains(first_chain: int, last_chain: int) -> None:
-        for c in range(first_chain, last_chain):
-            hot, cold = unit * (HOT if first or c % 2 else WARM), unit * COLD
-            values[c] = anneal(keys[c], table, candidates, hot, cold, copied(start), chain_best[c])
-
-    for_slices(run_chains, len(keys), threads)
-    best = int(values.argmax())
-    if values[best] > lists.fitness[n - 1]:
-        widen(table.points, chain_best[best], table.lows, table.highs)
-        lists.put(chain_best[best], float(values[best]))
+    best = copied(start)
+    value = anneal(key, table, candidates, HOT * unit, COLD * unit, start, best)
+    if value > lists.fitness[n - 1]:
+        widen(table.points, best, table.lows, table.highs)
+        lists.put(best, float(value))
 
 
 def total(table: LearntTable, lows: NDArray[Any], highs: NDArray[Any], actions: NDArray[Any]) -> Rules:
@@ -177,26 +155,20 @@ def total(table: LearntTable, lows: NDArray[Any], highs: NDArray[Any], actions: 
     return rules_over(table.points, lows, highs, actions)
 
 
-def neighbours(lists: Lists, n: int, solved: SolvedTable) -> list[Rules]:
-    """Return the lists to begin a search of n rules with: the present one, a longer and a shorter one.
+def starts(lists: Lists, n: int, solved: SolvedTable) -> list[Rules]:
+    """Return the lists that a search of n rules may begin with: the present one, and a longer one shortened.
 
     For one rule they are all lists there are.
     """
     table, n_actions = solved.table, solved.q.shape[1]
     if n == 1:
         return [total(table, table.lows[None], table.highs[None], np.array([a])) for a in range(n_actions)]
-    doubled = np.maximum(np.arange(n) - 1, 0)  # the shorter one's first rule comes twice
-    rules = [lists.rules(n, table.points), picked(lists.rules(n - 1, table.points), doubled)]
+    rules = [lists.rules(n, table.points)]
     if n < len(lists.fitness):
         longer, order = lists.rules(n + 1, table.points), np.zeros(1, np.int64)
         drop_least_missed(table, copied(longer), DRIFT * solved.unit, order, np.zeros(1))
         rules.append(picked(longer, np.delete(np.arange(n + 1), order)))
     return rules
-
-
-def best_of(candidates: list[Rules], table: LearntTable) -> Rules:
-    """Return the list that is worth most; the first of several."""
-    return max(candidates, key=lambda rules: float(list_value(table, rules)))
 
 
 def shorten(solved: SolvedTable, lists: Lists) -> None:
