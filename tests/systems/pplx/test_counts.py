@@ -25,7 +25,7 @@ from ifthen.systems.pplx.table_lists import rules_over
 from ifthen.tasks.gym_task import EnvTask
 from tests import naive_pplx
 from tests.archives import poke, with_array
-from tests.envs import COMBINATION, YARD
+from tests.envs import COMBINATION, YARD, Yard
 from tests.systems.contract import saved_bytes
 from tests.systems.pplx.lists import haystack
 from tests.systems.pplx.tables import ACTIONS, HEIGHT, WIDTH, table
@@ -178,6 +178,34 @@ def test_what_counts_promise_is_what_lists_get() -> None:
     rules = system.front.best.ruleset
     played = evaluate(rules, yard(), seeds=yard().test_seeds(2000)).performance
     assert known.best_score == pytest.approx(played, abs=0.4)
+
+
+class Stay(Yard):
+    """A yard without an end, where each step gets 1, that its environment cuts after 10 steps."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
+        self.time = 0
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        place, *_, info = super().step(action)
+        self.time += 1
+        return place, 1.0, False, self.time == 10, info
+
+
+def test_counts_promise_no_more_than_an_episode_that_the_environment_cuts() -> None:
+    task = env_task(Stay)
+    known = known_by(learner(task, steps=2_000).learn(epochs=COUNTING + 1))
+    assert known.by_counts
+    assert task.t_max > 10
+    assert known.best_score == pytest.approx(10)
+
+
+def test_counts_are_tested_once_at_least_where_episodes_are_long() -> None:
+    system = learner(env_task(Stay), steps=1_500).learn(epochs=COUNTING)
+    errors = system.history["value_error"].to_list()
+    assert errors[-1] is not None
+    assert errors[-2] is None
 
 
 def test_the_front_is_scored_by_playing_in_the_end() -> None:

@@ -26,7 +26,7 @@ from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.knowledge import ENOUGH_STEPS, UNPLAYED, Knowledge, is_short
 from ifthen.systems.pplx.policy_search import MOST_CHOSEN, POLISHED_ON, WORTH, choose_by_values, pared
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
-from ifthen.systems.pplx.q_network import CUT, TERMINAL, weights_of
+from ifthen.systems.pplx.q_network import CUT, TERMINAL, longest_cut, weights_of
 from ifthen.systems.pplx.scratch import single, with_rule
 from tests.archives import with_array
 from tests.envs import YARD, Walk
@@ -281,7 +281,7 @@ def test_values_look_ahead_a_part_of_an_episode_in_short_plans(
 def test_the_longest_cut_episode_is_found(episodes: list[tuple[int, bool]]) -> None:
     moves = [move for steps, cut in episodes for move in [0] * steps + [CUT if cut else TERMINAL]]
     expected = max((steps for steps, cut in episodes if cut), default=np.inf)
-    assert values.longest_cut(np.array(moves, np.int16)) == expected
+    assert longest_cut(np.array(moves, np.int16)) == expected
 
 
 class ShortWalk(Walk):
@@ -299,7 +299,7 @@ def test_an_environments_own_limit_shortens_the_sight_of_short_plans_alone() -> 
     task = env_task(ShortWalk, ranges={"f0": (-6.0, 6.0), "f1": (0.0, 2.0)})
     system = PPLX(task, seed=1, threads=1, steps=STEPS).learn(epochs=EPOCHS[1] + 1)
     known, learner = system.now.population, learner_of(system)
-    assert values.longest_cut(known.moves) == 20 < task.t_max
+    assert longest_cut(known.moves) == 20 < task.t_max
     assert values.discount_of(learner.bench(99, 0.0), known) == pytest.approx(0.85)
     longer = known.with_clock(budget=1e6)
     assert values.discount_of(learner.bench(99, 0.0), longer) == values.discount(task) > 0.85
