@@ -310,6 +310,21 @@ class Bench:
         n_paid = int(np.searchsorted(n_missing, self.steps_left / episode_length, side="right")) - 1
         return self._fitness_up_to(max(n_paid, min_episodes), drafts, fitness, seeds)
 
+    def played_more(self, drafts: list[Draft], fitness: Floats, n_episodes: int) -> Floats:
+        """Return the fitness of lists once each has played more seeds for choosing, behind those so far.
+
+        Args:
+            drafts: n lists.
+            fitness: `(n, 3)`: what is known of them.
+            n_episodes: how many more each plays.
+        """
+        fitness, n_played = fitness.copy(), fitness[:, 2].astype(np.int64)
+        for first in np.unique(n_played):
+            rows = np.flatnonzero(n_played == first)
+            returns = self.play([drafts[i] for i in rows], self.task.choosing(n_episodes, int(first)))
+            fitness[rows] = pooled(fitness[rows], fitness_of(returns))
+        return fitness
+
     def _fitness_up_to(self, n_episodes: int, drafts: list[Draft], fitness: Floats, seeds: Ints) -> Floats:
         """Return the fitness of lists once each has played the first seeds, `n_episodes` at least."""
         fitness = fitness.copy()

@@ -86,7 +86,7 @@ def _table(task: TabularTask, next_state: NDArray[np.int32], reward: Floats, sha
 
 
 def state_weights(starts: NDArray[np.int32], n_states: int) -> Floats:
-    """Return how much each state counts, `(D,)`: as often as episodes start there, or ELSEWHERE in all others."""
+    """Return how much each state counts, `(D,)`: how often episodes start there, or ELSEWHERE."""
     weights = np.bincount(starts, minlength=n_states) / len(starts)
     others = weights == 0
     if others.any():
