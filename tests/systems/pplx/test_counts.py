@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from ifthen.systems.pplx.knowledge import Knowledge
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
 from ifthen.systems.pplx.q_network import CUT, TERMINAL, Memory
 from ifthen.systems.pplx.table_lists import rules_over
-from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.gym_task import EPISODE_LIMIT, EnvTask
 from tests import naive_pplx
 from tests.archives import poke, with_array
 from tests.envs import COMBINATION, YARD, Yard
@@ -212,6 +214,31 @@ def test_the_front_is_scored_by_playing_in_the_end() -> None:
     points = learnt().front.points
     assert all(point.episodes is not None and point.episodes >= 80 for point in points)
     assert not len(known_by(learnt()).moves)
+
+
+@pytest.mark.parametrize("epochs", [PLAN, PLAN + 1])
+def test_scores_in_the_end_are_what_lists_got_in_as_many_episodes_as_they_say(epochs: int) -> None:
+    system = learnt() if epochs == PLAN else learner(yard()).learn(epochs=epochs)
+    assert system.front.scored == "return on the seeds for choosing"
+    for point in system.front.points:
+        assert point.episodes is not None
+        played = evaluate(point.ruleset, yard(), seeds=yard().choosing(point.episodes))
+        assert point.score == pytest.approx(played.performance)
+
+
+def test_a_list_with_requirements_plays_the_same_seeds_however_many_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    system, asked = learner(yard(), require="never 0 when f0 >= 2"), list[Any]()
+    point = replace(learnt().front.best, episodes=2 * EPISODE_LIMIT)
+
+    def play(rules: Any, seeds: Any) -> Any:
+        asked.append(seeds)
+        return SimpleNamespace(returns=np.zeros((1, 1)))
+
+    monkeypatch.setattr(system.learner.simulator, "play_ruleset", play)  # type: ignore[attr-defined]
+    system.learner.scored_again(point, point.ruleset, learnt().now.population)
+    assert (asked[0] == yard().choosing(2 * EPISODE_LIMIT)).all()
 
 
 def test_learning_goes_on_after_the_plan_by_more_episodes() -> None:

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from ifthen.rules.arrays import Floats
-from ifthen.systems.pplx.bench import LEARNT_ON, Bench, pooled, trimmed
+from ifthen.systems.pplx.bench import LEARNT_ON, Bench, trimmed
 from ifthen.systems.pplx.counted_table import CountModel, count_model
 from ifthen.systems.pplx.distil_values import LATEST, SHORT_SIZES, SIZES, drafts_from_trees
 from ifthen.systems.pplx.drafts import Draft, tidy
@@ -255,8 +255,8 @@ def compared(known: Knowledge, model: CountModel, new_drafts: list[Draft]) -> Kn
 def choose_counted(bench: Bench, known: Knowledge, model: CountModel) -> Knowledge:
     """Return what is known once the lists that the counts speak for have played the same episodes.
 
-    A score is the mean of the played return and of the expected one on the counts. Each has noise of its own,
-    and one lucky score is not enough.
+    Counts choose which lists play, and playing says what these get: the best of many expected returns on the
+    same counts flatters its list.
     """
     known = compared(known, model, [])
     drafts, scores, gain = known.drafts, known.scores, known.gain
@@ -275,7 +275,4 @@ def choose_counted(bench: Bench, known: Knowledge, model: CountModel) -> Knowled
         playing_drafts, fitness[playing], known.episode_length, MOST_EPISODES
     )
     kept = sorted({*playing, *singles})
-    promised = fitness.copy()
-    promised[:, 0] = scores
-    fitness = pooled(fitness, promised)
     return known.with_drafts([drafts[i] for i in kept], fitness[kept]).without_memory()

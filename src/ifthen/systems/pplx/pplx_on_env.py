@@ -61,7 +61,7 @@ from ifthen.systems.pplx.q_network import Memory, fill_network, weights_of
 from ifthen.systems.pplx.scratch import evolve, single
 from ifthen.systems.pplx.value_learning import learn_values
 from ifthen.systems.records import Record
-from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.gym_task import BLOCK, EnvTask
 
 if TYPE_CHECKING:
     from ifthen.systems.pplx.pplx import PPLX
@@ -78,8 +78,10 @@ MOST_ACTIONS = 1000
 """Tasks with more actions than this are refused."""
 OF_KEPT = "kept"
 """The array of a file with the scores of lists that requirements change."""
-COUNTED = "return on the seeds for choosing and on the counts"
-"""The name of a list's score where steps are counted."""
+PLAYED = "return on the seeds for choosing"
+"""The name of a list's score."""
+COUNTED = "expected return on the counts"
+"""The name of a list's score as long as steps are counted, before lists play in the end."""
 IMITATION = "share of the possible cost that is avoided"
 """The name of a list's score where lists only imitate a teacher."""
 MEASURED_ON = 100
@@ -397,7 +399,8 @@ class OnEnvironment(Learner):
 
     def front(self, population: Knowledge) -> Front:
         """Return the best list of each size."""
-        by_returns = COUNTED if population.by_counts else "return on the seeds for choosing"
+        is_counted = population.by_counts and len(population.moves)
+        by_returns = COUNTED if is_counted else PLAYED
         return Front.of(self._points(population), IMITATION if self.parameters.imitate else by_returns)
 
     def constants(self, population: Knowledge) -> list[Point]:
@@ -418,7 +421,8 @@ class OnEnvironment(Learner):
         """Return a list of the front with other rules, and with their returns on the same seeds."""
         key = ruleset, point.episodes or 1
         if key not in self._scored_again:
-            returns = self.simulator.play_ruleset(ruleset, self.task.choosing(key[1])).returns
+            seeds = self.task.choosing(min(key[1], BLOCK))
+            returns = self.simulator.play_ruleset(ruleset, seeds).returns
             (score, deviation, episodes), *_ = fitness_of(returns).tolist()
             self._scored_again[key] = Point(ruleset, score, deviation, int(episodes))
         return self._scored_again[key]
