@@ -274,5 +274,5 @@ def choose_counted(bench: Bench, known: Knowledge, model: CountModel) -> Knowled
     fitness[playing] = bench.fitness_on_same_seeds(
         playing_drafts, fitness[playing], known.episode_length, MOST_EPISODES
     )
-    kept = sorted({*playing, *singles})
+    kept = sorted(i for i in {*playing, *singles} if np.isfinite(fitness[i, 0]))
     return known.with_drafts([drafts[i] for i in kept], fitness[kept]).without_memory()

@@ -87,7 +87,8 @@ IMITATION = "share of the possible cost that is avoided"
 MEASURED_ON = 100
 """The history's performance is a mean over at most this many episodes."""
 MEASURING_TAKES = 0.005
-"""Measuring for the history takes at most this share of the plan's steps."""
+"""Measuring a list for the history takes at most this share of the plan's steps, for training and for
+validation seeds each, but an episode at least."""
 
 
 class OnEnvironment(Learner):
@@ -223,7 +224,7 @@ class OnEnvironment(Learner):
             clock=Clock(budget=plan, episode_length=mean_length).array(),
         )
         bench.keeps_episodes = self.keeps_episodes(known)
-        known = self.with_kept_episodes(bench, bench.with_scores(known))
+        known = self.with_kept_episodes(bench, bench.with_scores(known).only_played())
         return known, self.row(known, None, bench, None)
 
     def keeps_episodes(self, known: Knowledge) -> bool:
@@ -313,7 +314,7 @@ class OnEnvironment(Learner):
         """
         if bench.episode_factor == 1:
             return known
-        return bench.with_scores(known._replace(fitness=np.full_like(known.fitness, np.nan)))
+        return bench.with_scores(known._replace(fitness=np.full_like(known.fitness, np.nan))).only_played()
 
     def network_epoch(self, bench: Bench, known: Knowledge, work: Work) -> tuple[Knowledge, float | None]:
         """Go one epoch on where a network says what actions are worth; return its values' error, too."""
@@ -371,7 +372,7 @@ class OnEnvironment(Learner):
         return {
             "epoch": epoch,
             "phase": self.plan.phase(epoch)[0],
-            **self.measures(chosen, known, bench),
+            **self.measures(chosen, known, bench, before),
             "chosen_rules": chosen.rules,
             "chosen_tests": chosen.tests,
             "chosen_value": chosen.score,
@@ -383,11 +384,19 @@ class OnEnvironment(Learner):
             "steps": int(so_far["steps"]) + bench.n_steps,
         }
 
-    def measures(self, chosen: Point, known: Knowledge, bench: Bench) -> dict[str, float]:
-        """Return the performance on training and on validation seeds. Its steps do not count as learning."""
+    def measures(
+        self, chosen: Point, known: Knowledge, bench: Bench, before: Record | None
+    ) -> dict[str, float]:
+        """Return the performance on training and on validation seeds. Its steps do not count as learning.
+
+        In a short plan whose episodes take too many steps, it is that of the beginning until the plan ends.
+        """
         task, ruleset = self.task, chosen.ruleset
         steps, max_seeds = MEASURING_TAKES * known.budget, bench.episode_factor * MEASURED_ON
-        n_seeds = bench.affordable_episodes(steps, known.episode_length, 3, max_seeds)
+        is_costly = known.is_short and not self.is_cheap and known.episode_length > steps
+        if is_costly and before is not None and int(before["epoch"]) + 1 < self.epochs:
+            return {name: before[name] for name in ("performance", task.held_out_column)}
+        n_seeds = bench.affordable_episodes(steps, known.episode_length, 1, max_seeds)
         key = repr((ruleset.bounds.tolist(), ruleset.actions.tolist(), ruleset.features, n_seeds)).encode()
         if self._measured[0] != key:
             training, validation = task.z[:n_seeds], task.validation[:n_seeds]
@@ -466,7 +475,7 @@ def is_enough_for_a_plan(goal: Goal) -> bool:
 
 def measured_speed(bench: Bench) -> float:
     """Return the steps that one process takes in a second, with random actions; nothing is learnt."""
-    n_episodes, counts_before = PROBES, (bench.n_steps, bench.n_episodes)
+    n_episodes, counts_before = 1, (bench.n_steps, bench.n_episodes)
     while True:
         steps_before, began = bench.n_steps, time.perf_counter()
         bench.explore(None, 1.0, bench.seeds(n_episodes), bench.key("timed", n_episodes), alone=True)
