@@ -7,8 +7,8 @@
 VIPER (Bastani, Pu and Solar-Lezama 2018) grows one decision tree of each size: states are gathered where the
 trees go (DAgger), drawn again in proportion to what the worst action costs there, and the best tree of all
 rounds is kept. It gets the steps for every size, and PPL-X as many in all for its whole front; the episodes
-that choose VIPER's best tree are not counted. The teacher is a network of action values. Every policy is kept in results/viper at once, so that
-a run that was stopped goes on where it was. It needs scikit-learn.
+that choose VIPER's best tree are not counted. The teacher is a network of action values. Every policy is kept
+in results/viper at once, so that a run that was stopped goes on where it was. It needs scikit-learn.
 """
 
 from __future__ import annotations

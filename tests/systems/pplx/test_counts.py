@@ -237,7 +237,7 @@ def test_a_list_with_requirements_plays_the_same_seeds_however_many_they_are(
         return SimpleNamespace(returns=np.zeros((1, 1)))
 
     monkeypatch.setattr(system.learner.simulator, "play_ruleset", play)  # type: ignore[attr-defined]
-    system.learner.scored_again(point, point.ruleset, learnt().now.population)
+    system.learner.scored_again(point, learnt().ruleset, learnt().now.population)
     assert (asked[0] == yard().choosing(2 * EPISODE_LIMIT)).all()
 
 

@@ -285,7 +285,8 @@ def test_long_episodes_are_measured_at_the_beginning_and_the_end_of_a_short_plan
     before = {"epoch": 3, "performance": -1.0, column: -2.0}
     assert learner.measures(chosen, known, bench, before) == {"performance": -1.0, column: -2.0}
     last = learner.measures(chosen, known, bench, {**before, "epoch": learner.epochs - 1})
-    assert last["performance"] == evaluate(chosen.ruleset, system.task, seeds=system.task.z[:1]).performance
+    training = learner.task.z[:1]
+    assert last["performance"] == evaluate(chosen.ruleset, learner.task, seeds=training).performance
     long_plan = known.with_clock(budget=1e6)
     assert learner.measures(chosen, long_plan, bench, before)["performance"] != -1.0
 

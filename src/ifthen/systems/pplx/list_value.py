@@ -1,7 +1,8 @@
 """What a policy is worth on a learnt table, by linear algebra: a changed policy costs little to value.
 
-V = (I − γP)⁻¹ r. The mean value weighs states by `LearntTable.starts`. A policy that acts otherwise in k states changes k rows of P and r. By the Woodbury identity
-its value takes a k × k system, given the inverse for the present policy.
+V = (I − γP)⁻¹ r. A policy that acts otherwise in k states changes k rows of P and r. By the Woodbury identity
+its value takes a k × k system, given the inverse for the present policy. A policy's mean value weighs states
+by `LearntTable.starts`.
 """
 
 from __future__ import annotations
