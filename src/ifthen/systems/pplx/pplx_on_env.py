@@ -89,6 +89,9 @@ MEASURED_ON = 100
 MEASURING_TAKES = 0.005
 """Measuring a list for the history takes at most this share of the plan's steps, for training and for
 validation seeds each, but an episode at least."""
+LONG_EPISODE = 0.01
+"""In short plans, lists are measured at the beginning and the end alone if an episode takes this share of the
+plan's steps."""
 
 
 class OnEnvironment(Learner):
@@ -389,12 +392,17 @@ class OnEnvironment(Learner):
     ) -> dict[str, float]:
         """Return the performance on training and on validation seeds. Its steps do not count as learning.
 
-        In a short plan whose episodes take too many steps, it is that of the beginning until the plan ends.
+        In a short plan with very long episodes, it is that of the row before, until the plan ends.
         """
         task, ruleset = self.task, chosen.ruleset
         steps, max_seeds = MEASURING_TAKES * known.budget, bench.episode_factor * MEASURED_ON
-        is_costly = known.is_short and not self.is_cheap and known.episode_length > steps
-        if is_costly and before is not None and int(before["epoch"]) + 1 < self.epochs:
+        has_few_episodes = known.is_short and known.episode_length > LONG_EPISODE * known.budget
+        if (
+            has_few_episodes
+            and not self.is_cheap
+            and before is not None
+            and int(before["epoch"]) + 1 < self.epochs
+        ):
             return {name: before[name] for name in ("performance", task.held_out_column)}
         n_seeds = bench.affordable_episodes(steps, known.episode_length, 1, max_seeds)
         key = repr((ruleset.bounds.tolist(), ruleset.actions.tolist(), ruleset.features, n_seeds)).encode()
