@@ -64,7 +64,7 @@ def measured_on(system: System) -> int | None:
     known = system.now.population
     if not isinstance(known, Knowledge):
         return None
-    return min(100, max(3, round(0.005 * known.budget / known.episode_length)))
+    return min(100, max(1, round(0.005 * known.budget / known.episode_length)))
 
 
 # Learning

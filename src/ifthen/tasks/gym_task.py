@@ -313,9 +313,12 @@ class EnvTask(Task):
         """Return seeds of episodes that PPL-X learns from, `(n,)`: from 6,000,000."""
         return self._seeds(6, n)
 
-    def choosing(self, n: int) -> Ints:
-        """Return seeds on which PPL-X chooses among lists, `(n,)`: from 7,000,000."""
-        return self._seeds(7, n)
+    def choosing(self, n: int, first: int = 0) -> Ints:
+        """Return seeds on which PPL-X chooses among lists, `(n,)`: from 7,000,000 + first.
+
+        A list may play more of them than a task has training seeds. Behind the block they begin anew.
+        """
+        return self._seeds(7, 1) + np.arange(first, first + n, dtype=np.int64) % BLOCK
 
     def searching(self, n: int) -> Ints:
         """Return seeds among which the worst starts are looked for, `(n,)`: from 8,000,000."""

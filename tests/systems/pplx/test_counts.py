@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,10 +24,10 @@ from ifthen.systems.pplx.knowledge import Knowledge
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
 from ifthen.systems.pplx.q_network import CUT, TERMINAL, Memory
 from ifthen.systems.pplx.table_lists import rules_over
-from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.gym_task import EPISODE_LIMIT, EnvTask
 from tests import naive_pplx
 from tests.archives import poke, with_array
-from tests.envs import COMBINATION, YARD
+from tests.envs import COMBINATION, YARD, Yard
 from tests.systems.contract import saved_bytes
 from tests.systems.pplx.lists import haystack
 from tests.systems.pplx.tables import ACTIONS, HEIGHT, WIDTH, table
@@ -180,10 +182,63 @@ def test_what_counts_promise_is_what_lists_get() -> None:
     assert known.best_score == pytest.approx(played, abs=0.4)
 
 
+class Stay(Yard):
+    """A yard without an end, where each step gets 1, that its environment cuts after 10 steps."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
+        self.time = 0
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        place, *_, info = super().step(action)
+        self.time += 1
+        return place, 1.0, False, self.time == 10, info
+
+
+def test_counts_promise_no_more_than_an_episode_that_the_environment_cuts() -> None:
+    task = env_task(Stay)
+    known = known_by(learner(task, steps=2_000).learn(epochs=COUNTING + 1))
+    assert known.by_counts
+    assert task.t_max > 10
+    assert known.best_score == pytest.approx(10)
+
+
+def test_counts_are_tested_once_at_least_where_episodes_are_long() -> None:
+    system = learner(env_task(Stay), steps=1_500).learn(epochs=COUNTING)
+    errors = system.history["value_error"].to_list()
+    assert errors[-1] is not None
+    assert errors[-2] is None
+
+
 def test_the_front_is_scored_by_playing_in_the_end() -> None:
     points = learnt().front.points
     assert all(point.episodes is not None and point.episodes >= 80 for point in points)
     assert not len(known_by(learnt()).moves)
+
+
+@pytest.mark.parametrize("epochs", [PLAN, PLAN + 1])
+def test_scores_in_the_end_are_what_lists_got_in_as_many_episodes_as_they_say(epochs: int) -> None:
+    system = learnt() if epochs == PLAN else learner(yard()).learn(epochs=epochs)
+    assert system.front.scored == "return on the seeds for choosing"
+    for point in system.front.points:
+        assert point.episodes is not None
+        played = evaluate(point.ruleset, yard(), seeds=yard().choosing(point.episodes))
+        assert point.score == pytest.approx(played.performance)
+
+
+def test_a_list_with_requirements_plays_the_same_seeds_however_many_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    system, asked = learner(yard(), require="never 0 when f0 >= 2"), list[Any]()
+    point = replace(learnt().front.best, episodes=2 * EPISODE_LIMIT)
+
+    def play(rules: Any, seeds: Any) -> Any:
+        asked.append(seeds)
+        return SimpleNamespace(returns=np.zeros((1, 1)))
+
+    monkeypatch.setattr(system.learner.simulator, "play_ruleset", play)  # type: ignore[attr-defined]
+    system.learner.scored_again(point, learnt().ruleset, learnt().now.population)
+    assert (asked[0] == yard().choosing(2 * EPISODE_LIMIT)).all()
 
 
 def test_learning_goes_on_after_the_plan_by_more_episodes() -> None:

@@ -47,6 +47,7 @@ from ifthen.systems.pplx.policy_search import CANDIDATES
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment, measured_speed
 from ifthen.systems.pplx.q_network import Memory
 from ifthen.systems.pplx.scratch import seek, single
+from ifthen.tasks.gym_task import BLOCK, EPISODE_LIMIT
 from tests.archives import members, npy, poke, with_array, with_manifest, write
 from tests.envs import Walk, task_of
 from tests.systems.contract import saved_bytes
@@ -120,18 +121,29 @@ def test_rules_and_tests_choose_a_point_of_the_front(given: dict[str, Any]) -> N
     )
 
 
-def test_the_front_has_what_its_lists_get_on_the_seeds_for_choosing(after: list[Path]) -> None:
-    system = load(after[-2])  # in the last epoch, good lists play more
-    known: Knowledge = system.now.population
+@pytest.mark.parametrize("epoch", [-2, -1])
+def test_the_front_has_what_its_lists_get_on_the_seeds_for_choosing(after: list[Path], epoch: int) -> None:
+    system = load(after[epoch])  # in the last epoch, good lists play more
     bench = system.learner.bench(0, 0.0)  # type: ignore[attr-defined]  # of PPL-X in environments
-    played = {row[0]: int(row[2]) for row in known.fitness if np.isfinite(row[0])}
-    assert not set(haystack().choosing(max(played.values()))) & set(bench.seeds(900))
+    assert not set(haystack().choosing(1000)) & set(bench.seeds(900))
     assert system.front is not None
     for point in system.front.points:
-        score = evaluate(point.ruleset, haystack(), seeds=haystack().choosing(played[point.score]))
+        assert point.episodes is not None
+        score = evaluate(point.ruleset, haystack(), seeds=haystack().choosing(point.episodes))
         assert point.score == pytest.approx(score.performance)
         assert score.returns is not None
         assert point.deviation == pytest.approx(np.std(score.returns))
+
+
+def test_seeds_for_choosing_are_no_test_seeds_however_many_they_are() -> None:
+    task = haystack()
+    many = task.choosing(2 * BLOCK)
+    assert len(np.unique(many)) == BLOCK
+    others = [task.z, task.pool, task.validation]
+    blocks = [task.test_seeds, task.pruning, task.learning, task.searching, task.comparing_seeds]
+    for seeds in [*others, *(block(EPISODE_LIMIT) for block in blocks)]:
+        assert not np.intersect1d(many, seeds).size
+    assert (task.choosing(5, first=3) == many[3:8]).all()
 
 
 def test_in_the_end_good_lists_play_more_and_scores_are_of_all_episodes(after: list[Path]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ from ifthen import PPLX, DecisionList, env_task, evaluate, load
 from ifthen.errors import ModelFileError
 from ifthen.runs.pruned_policy import pruned_policy
 from ifthen.systems.learning import Goal
+from ifthen.systems.pplx import pplx_on_env, scratch
 from ifthen.systems.pplx import value_learning as values
 from ifthen.systems.pplx.bench import FEWEST_PLAYED, FIRST_PLAYED, fitness_of
 from ifthen.systems.pplx.distil_values import SIZES, drafts_from_trees, imitated_states
@@ -26,8 +28,9 @@ from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.knowledge import ENOUGH_STEPS, UNPLAYED, Knowledge, is_short
 from ifthen.systems.pplx.policy_search import MOST_CHOSEN, POLISHED_ON, WORTH, choose_by_values, pared
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
-from ifthen.systems.pplx.q_network import CUT, TERMINAL, weights_of
+from ifthen.systems.pplx.q_network import CUT, TERMINAL, longest_cut, weights_of
 from ifthen.systems.pplx.scratch import single, with_rule
+from ifthen.tasks.gym_task import EnvTask
 from tests.archives import with_array
 from tests.envs import YARD, Walk
 from tests.systems.pplx.lists import haystack
@@ -243,6 +246,66 @@ def test_lists_play_one_episode_first_where_episodes_are_very_long() -> None:
     assert many.now.population.fitness[:, 2].min() >= FEWEST_PLAYED
 
 
+class ManyActions(Walk):
+    """A walk without an end, with fifty actions."""
+
+    def __init__(self) -> None:
+        super().__init__(endless=True)
+        self.action_space = spaces.Discrete(50)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return super().step(int(action) % 3)
+
+
+def many_actions(t_max: int) -> EnvTask:
+    return env_task(ManyActions, t_max=t_max, ranges={"f0": (-6.0, 6.0), "f1": (0.0, 2.0)})
+
+
+@pytest.mark.parametrize(("steps", "n_scored"), [(1_000, 3), (200_000, 50)])
+def test_scoring_single_actions_takes_a_small_share_of_the_plan(steps: int, n_scored: int) -> None:
+    system = PPLX(many_actions(100), seed=1, threads=1, steps=steps).learn(epochs=0)
+    known: Knowledge = system.now.population
+    assert len(known.drafts) == n_scored
+    assert np.isfinite(known.scores).all()
+    assert system.num_timesteps <= 4 * 100 + max(0.15 * steps, 3 * 100)
+
+
+def test_random_lists_are_sought_within_their_share_of_the_plan() -> None:
+    system = PPLX(many_actions(100), seed=1, threads=1, steps=4_000).learn(epochs=0)
+    bench, known = learner_of(system).bench(1, 100.0), system.now.population
+    known = known._replace(fitness=np.tile([7.0, 0.0, 1.0], (len(known.fitness), 1)))
+    scratch.seek(bench, known, bench.seeds(1)[0])
+    assert bench.n_steps <= scratch.SEEKING_TAKES * 4_000 + 100
+
+
+def test_long_episodes_are_measured_at_the_beginning_and_the_end_of_a_short_plan() -> None:
+    system = PPLX(many_actions(100), seed=1, threads=1, steps=1_000).learn(epochs=0)
+    learner, known, bench = learner_of(system), system.now.population, learner_of(system).bench(1, 0.0)
+    chosen, column = system.front.best, system.task.held_out_column
+    before = {"epoch": 3, "performance": -1.0, column: -2.0}
+    assert learner.measures(chosen, known, bench, before) == {"performance": -1.0, column: -2.0}
+    last = learner.measures(chosen, known, bench, {**before, "epoch": learner.epochs - 1})
+    training = learner.task.z[:1]
+    assert last["performance"] == evaluate(chosen.ruleset, learner.task, seeds=training).performance
+    long_plan = known.with_clock(budget=1e6)
+    assert learner.measures(chosen, long_plan, bench, before)["performance"] != -1.0
+
+
+def test_the_speed_is_that_of_one_episode_if_it_takes_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pplx_on_env, "TIMED", 0.0)
+    system = PPLX(many_actions(100), seed=1, threads=1, steps=1_000).learn(epochs=0)
+    bench, played = learner_of(system).bench(0, 0.0), list[int]()
+    explore = bench.explore
+
+    def counted(policy: Any, epsilon: float, seeds: Any, *rest: Any, **named: Any) -> Any:
+        played.append(len(seeds))
+        return explore(policy, epsilon, seeds, *rest, **named)
+
+    monkeypatch.setattr(bench, "explore", counted)
+    assert pplx_on_env.measured_speed(bench) > 0
+    assert played == [1]
+
+
 def test_parts_that_values_do_not_miss_are_dropped() -> None:
     known, learner = before_the_choice(), learner_of(seeker())
     bench = learner.bench(99, 0.0)
@@ -281,7 +344,7 @@ def test_values_look_ahead_a_part_of_an_episode_in_short_plans(
 def test_the_longest_cut_episode_is_found(episodes: list[tuple[int, bool]]) -> None:
     moves = [move for steps, cut in episodes for move in [0] * steps + [CUT if cut else TERMINAL]]
     expected = max((steps for steps, cut in episodes if cut), default=np.inf)
-    assert values.longest_cut(np.array(moves, np.int16)) == expected
+    assert longest_cut(np.array(moves, np.int16)) == expected
 
 
 class ShortWalk(Walk):
@@ -299,7 +362,7 @@ def test_an_environments_own_limit_shortens_the_sight_of_short_plans_alone() -> 
     task = env_task(ShortWalk, ranges={"f0": (-6.0, 6.0), "f1": (0.0, 2.0)})
     system = PPLX(task, seed=1, threads=1, steps=STEPS).learn(epochs=EPOCHS[1] + 1)
     known, learner = system.now.population, learner_of(system)
-    assert values.longest_cut(known.moves) == 20 < task.t_max
+    assert longest_cut(known.moves) == 20 < task.t_max
     assert values.discount_of(learner.bench(99, 0.0), known) == pytest.approx(0.85)
     longer = known.with_clock(budget=1e6)
     assert values.discount_of(learner.bench(99, 0.0), longer) == values.discount(task) > 0.85

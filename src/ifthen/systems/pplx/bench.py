@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -31,7 +32,10 @@ CHOOSING_TAKES = 0.02
 FIRST_PLAYED = 3
 """Each list first plays this many episodes. Their length tells how many more the steps allow."""
 FIRST_TAKES = 0.15
-"""In short plans, lists first play one episode each where more would take this share of the plan's steps."""
+"""In short plans, lists first play one episode each where more would take this share of the plan's steps.
+Scoring the lists of a single rule takes about this share at most, in all plans."""
+FEWEST_SCORED = 3
+"""At least this many lists are scored, even where the steps pay for fewer."""
 FEWEST_PLAYED = 5
 """A list's score is a mean over at least this many episodes, but for plans of very few episodes."""
 SCREENED = (5, 2, 1)
@@ -245,15 +249,24 @@ class Bench:
         return q.astype(np.float64)
 
     def with_scores(self, known: Knowledge) -> Knowledge:
-        """Return what is known once all lists have played on the seeds for choosing."""
+        """Return what is known once all lists have played on the seeds for choosing.
+
+        Where actions are many and episodes long, some lists of a single rule, drawn at random, do not play.
+        """
         if self.imitates:
             return self._with_imitation_scores(known, known.drafts)
         unscored = np.flatnonzero(~np.isfinite(known.scores))
         if not len(unscored):
             return known
+        steps, is_single = FIRST_TAKES * known.budget, known.lengths[unscored] == 1
+        n_paid = self.affordable_episodes(steps, known.episode_length, FEWEST_SCORED, LEARNT_ON)
+        if n_paid < len(unscored):
+            singles = self.rng.permutation(unscored[is_single])
+            unscored = np.concatenate([unscored[~is_single], singles])[:n_paid]
         fitness, drafts = known.fitness.copy(), known.drafts
-        score_bars = np.full(len(unscored), -np.inf)
-        fitness[unscored] = self._screened(known, [drafts[i] for i in unscored], score_bars)[1]
+        score_bars, steps_each = np.full(len(unscored), -np.inf), steps / len(unscored)
+        playing = [drafts[i] for i in unscored]
+        fitness[unscored] = self._screened(known, playing, score_bars, steps_each)[1]
         return known._replace(fitness=fitness)
 
     def with_candidates(self, known: Knowledge, candidates: list[Draft]) -> Knowledge:
@@ -310,6 +323,21 @@ class Bench:
         n_paid = int(np.searchsorted(n_missing, self.steps_left / episode_length, side="right")) - 1
         return self._fitness_up_to(max(n_paid, min_episodes), drafts, fitness, seeds)
 
+    def played_more(self, drafts: list[Draft], fitness: Floats, n_episodes: int) -> Floats:
+        """Return the fitness of lists once each has played more seeds for choosing, behind those so far.
+
+        Args:
+            drafts: n lists.
+            fitness: `(n, 3)`: what is known of them.
+            n_episodes: how many more each plays.
+        """
+        fitness, n_played = fitness.copy(), fitness[:, 2].astype(np.int64)
+        for first in np.unique(n_played):
+            rows = np.flatnonzero(n_played == first)
+            returns = self.play([drafts[i] for i in rows], self.task.choosing(n_episodes, int(first)))
+            fitness[rows] = pooled(fitness[rows], fitness_of(returns))
+        return fitness
+
     def _fitness_up_to(self, n_episodes: int, drafts: list[Draft], fitness: Floats, seeds: Ints) -> Floats:
         """Return the fitness of lists once each has played the first seeds, `n_episodes` at least."""
         fitness = fitness.copy()
@@ -321,17 +349,25 @@ class Bench:
         return fitness
 
     def _screened(
-        self, known: Knowledge, drafts: list[Draft], score_bars: Floats
+        self, known: Knowledge, drafts: list[Draft], score_bars: Floats, steps_each: float = math.inf
     ) -> tuple[list[Draft], Floats]:
-        """Play lists on the seeds for choosing; return those that may reach their bars, and their fitness."""
+        """Play lists on the seeds for choosing; return those that may reach their bars, and their fitness.
+
+        Args:
+            known: what is known.
+            drafts: n lists.
+            score_bars: `(n,)`.
+            steps_each: a list plays one episode at least, and more as long as it takes no more steps.
+        """
         seeds, playing = self.task.choosing(self.episode_factor * CHOSEN_ON), np.arange(len(drafts))
         steps_before, n_first, min_episodes = self.n_steps, FIRST_PLAYED, FEWEST_PLAYED
-        if self.keeps_episodes and len(drafts) * n_first * known.episode_length > FIRST_TAKES * known.budget:
+        has_limit = self.keeps_episodes or math.isfinite(steps_each)
+        if has_limit and len(drafts) * n_first * known.episode_length > FIRST_TAKES * known.budget:
             n_first = min_episodes = 1
         returns = self.play(drafts, seeds[:n_first])
         episode_length = max(known.episode_length, (self.n_steps - steps_before) / returns.size)
         n_episodes = self.affordable_episodes(
-            CHOOSING_TAKES * known.budget, episode_length, min_episodes, len(seeds)
+            min(steps_each, CHOOSING_TAKES * known.budget), episode_length, min_episodes, len(seeds)
         )
         for n_seeds in sorted({max(n_first, n_episodes // divisor) for divisor in SCREENED}):
             if n_seeds > n_first:

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from ifthen.rules.arrays import Floats
-from ifthen.systems.pplx.bench import LEARNT_ON, Bench, pooled, trimmed
+from ifthen.systems.pplx.bench import LEARNT_ON, Bench, trimmed
 from ifthen.systems.pplx.counted_table import CountModel, count_model
 from ifthen.systems.pplx.distil_values import LATEST, SHORT_SIZES, SIZES, drafts_from_trees
 from ifthen.systems.pplx.drafts import Draft, tidy
@@ -61,12 +61,18 @@ RANDOM = (0.2, 0.5, 0.2)
 TESTING_TAKES = 0.2
 """Playing without random actions takes at most this share of an epoch's steps."""
 FEWEST_TESTED_ON = 4
-"""The counts are tested if the steps allow this many episodes."""
+"""The counts are tested if the steps allow this many episodes. After the phase they are tested anyway."""
+FEWEST_AT_THE_END = 2
+"""After the phase, they are tested on at least this many episodes, where a plan has few."""
+LAST_TEST_TAKES = 0.05
+"""More episodes of the last test may take this share of the plan's steps."""
 SHORTFALL = 0.25
 """The counts are not believed if their policy gets this share less than they promise. The share is of the
 lead over the best single rule."""
 ERRORS = 2.0
 """The played return may be too low by this many standard errors."""
+ROUNDING = 1e-6
+"""A return that is too low by no more than this share of the promise differs by rounding."""
 WORTH = 0.01
 """A longer list plays in the end if it is worth this share of the lead more than all shorter ones."""
 MOST_CHOSEN = 8
@@ -122,7 +128,7 @@ def counted_epoch(
     if work.phase == VALUES:
         if work.phase_epoch < TESTED_FROM * EPOCHS[VALUES]:
             return known, None
-        known, error, overpromises = tested(bench, known, model)
+        known, error, overpromises = tested(bench, known, model, is_last=work.ends_phase)
         progress = (work.phase_epoch + 1) / EPOCHS[VALUES]
         return (catch_up(bench, known, progress) if overpromises else known), error
     new_drafts = list[Draft]()
@@ -159,15 +165,25 @@ def explore_counts(bench: Bench, known: Knowledge, model: CountModel) -> Knowled
     return known
 
 
-def tested(bench: Bench, known: Knowledge, model: CountModel) -> tuple[Knowledge, float | None, bool]:
+def tested(
+    bench: Bench, known: Knowledge, model: CountModel, is_last: bool
+) -> tuple[Knowledge, float | None, bool]:
     """Play by the counts alone; return the error of what they promise, and whether they promise too much.
 
-    There is no error where the steps allow too few episodes.
+    There is no error where the steps allow too few episodes. The last test needs fewer.
+
+    Args:
+        bench: plays.
+        known: what is known.
+        model: what was counted.
+        is_last: whether this is the last test.
     """
-    n_episodes = bench.affordable_episodes(
-        bench.steps_left, known.episode_length, 0, bench.episode_factor * LEARNT_ON
-    )
-    if n_episodes < FEWEST_TESTED_ON:
+    length, max_episodes = known.episode_length, bench.episode_factor * LEARNT_ON
+    n_episodes = bench.affordable_episodes(bench.steps_left, length, 0, max_episodes)
+    if is_last and n_episodes < FEWEST_TESTED_ON:
+        steps = LAST_TEST_TAKES * known.budget
+        n_episodes = bench.affordable_episodes(steps, length, FEWEST_AT_THE_END, FEWEST_TESTED_ON)
+    elif n_episodes < FEWEST_TESTED_ON:
         return known, None, False
     episodes = bench.explore(model.lookup(model.solved), 0.0, bench.fresh_seeds(n_episodes), np.uint64(0))
     returns = [episode.discounted(bench.task.gamma) for episode in episodes]
@@ -176,7 +192,8 @@ def tested(bench: Bench, known: Knowledge, model: CountModel) -> tuple[Knowledge
     lead = promise - float(np.nanmax(known.scores[known.lengths == 1]))
     known = known.with_episodes(episodes).with_clock(network_return=mean_return)
     shortfall = promise - mean_return
-    return known, abs(shortfall), shortfall > SHORTFALL * max(0.0, lead) + ERRORS * standard_error
+    allowed = SHORTFALL * max(0.0, lead) + ERRORS * standard_error + ROUNDING * abs(promise)
+    return known, abs(shortfall), shortfall > allowed
 
 
 def annealed(
@@ -236,8 +253,8 @@ def compared(known: Knowledge, model: CountModel, new_drafts: list[Draft]) -> Kn
 def choose_counted(bench: Bench, known: Knowledge, model: CountModel) -> Knowledge:
     """Return what is known once the lists that the counts speak for have played the same episodes.
 
-    A score is the mean of the played return and of the expected one on the counts. Each has noise of its own,
-    and one lucky score is not enough.
+    Counts choose which lists play, and playing says what these get: the best of many expected returns on the
+    same counts flatters its list.
     """
     known = compared(known, model, [])
     drafts, scores, gain = known.drafts, known.scores, known.gain
@@ -255,8 +272,5 @@ def choose_counted(bench: Bench, known: Knowledge, model: CountModel) -> Knowled
     fitness[playing] = bench.fitness_on_same_seeds(
         playing_drafts, fitness[playing], known.episode_length, MOST_EPISODES
     )
-    kept = sorted({*playing, *singles})
-    promised = fitness.copy()
-    promised[:, 0] = scores
-    fitness = pooled(fitness, promised)
+    kept = sorted(i for i in {*playing, *singles} if np.isfinite(fitness[i, 0]))
     return known.with_drafts([drafts[i] for i in kept], fitness[kept]).without_memory()

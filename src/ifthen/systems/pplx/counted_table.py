@@ -19,7 +19,7 @@ from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.term import with_terms
 from ifthen.systems.pplx.drafts import Draft, actions_at
 from ifthen.systems.pplx.learnt_table import LONGEST_HORIZON, LearntTable
-from ifthen.systems.pplx.q_network import TERMINAL, Memory
+from ifthen.systems.pplx.q_network import TERMINAL, Memory, longest_cut
 from ifthen.systems.pplx.table_lists import Rules
 from ifthen.systems.pplx.table_search import SolvedTable, solved_table
 from ifthen.tasks.gym_task import EnvTask
@@ -69,10 +69,15 @@ class CountModel:
         task: the environment.
         outcomes: the counts.
         given_terms: `(given, features)`: terms that rules may compare, besides features.
+        longest_episode: the steps of the longest episode that was cut, infinity if none was. An environment
+            may cut episodes long before the task's `t_max`.
     """
 
-    def __init__(self, task: EnvTask, outcomes: Outcomes, given_terms: Floats) -> None:
+    def __init__(
+        self, task: EnvTask, outcomes: Outcomes, given_terms: Floats, longest_episode: float
+    ) -> None:
         self.task, self.outcomes, self.terms = task, outcomes, given_terms
+        self.t_max = int(min(task.t_max, longest_episode))
         self.points = np.clip(outcomes.points.astype(np.float64), *task.ranges)
         self.columns = with_terms(given_terms, self.points)
         self.column_values = [np.unique(column) for column in self.columns.T]
@@ -93,7 +98,7 @@ class CountModel:
     @property
     def gamma(self) -> float:
         """The discount factor of the table: values look as far ahead as an episode can last."""
-        return min(self.task.gamma, LONGEST_HORIZON, max(0.9, 1 - 1 / self.task.t_max))
+        return min(self.task.gamma, LONGEST_HORIZON, max(0.9, 1 - 1 / self.t_max))
 
     @property
     def horizon(self) -> float:
@@ -123,8 +128,7 @@ class CountModel:
 
     def promise(self, policy: Ints) -> float:
         """Return the expected return of a policy `(D,)` on the counts."""
-        table, task = self.solved.table, self.task
-        return float(expected_return(table, policy, task.t_max, task.gamma))
+        return float(expected_return(self.solved.table, policy, self.t_max, self.task.gamma))
 
     def worth(self, drafts: list[Draft]) -> Floats:
         """Return the expected return of each list on the counts."""
@@ -158,7 +162,9 @@ def count_model(
     states = np.full(len(is_state), -1)
     states[is_state] = numbers
     outcomes = outcomes_of(memory, states, task.n_actions)
-    return None if outcomes is None else CountModel(task, outcomes, given_terms)
+    if outcomes is None:
+        return None
+    return CountModel(task, outcomes, given_terms, longest_cut(memory.moves))
 
 
 def distinct(points: NDArray[np.float32], max_distinct: int) -> Ints | None:

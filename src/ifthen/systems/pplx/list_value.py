@@ -1,7 +1,8 @@
 """What a policy is worth on a learnt table, by linear algebra: a changed policy costs little to value.
 
 V = (I − γP)⁻¹ r. A policy that acts otherwise in k states changes k rows of P and r. By the Woodbury identity
-its value takes a k × k system, given the inverse for the present policy.
+its value takes a k × k system, given the inverse for the present policy. A policy's mean value weighs states
+by `LearntTable.starts`.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def transitions(table: LearntTable, policy: Ints) -> Floats:
 
 @kernel
 def value(table: LearntTable, rules: Rules, current: PolicyValue) -> float:
-    """Work out policy, inverse, values and occupancy of a list; return the mean value of the starts."""
+    """Work out policy, inverse, values and occupancy of a list; return the weighted mean value."""
     n_states = len(current.policy)
     read_policy(rules, current)
     current.inverse[:] = 0.0
@@ -131,7 +132,7 @@ def value(table: LearntTable, rules: Rules, current: PolicyValue) -> float:
 
 @kernel
 def list_value(table: LearntTable, rules: Rules) -> float:
-    """Return the mean value of the starts under a list."""
+    """Return the weighted mean value of the states under a list."""
     current = new_policy_value(table, rules.masks.shape[1])
     read_policy(rules, current)
     values = np.zeros((len(current.policy), 1))
@@ -206,7 +207,7 @@ def changed_states(current: PolicyValue, change: PolicyChange) -> int:
 
 @kernel
 def value_of_change(table: LearntTable, current: PolicyValue, change: PolicyChange, k: int) -> float:
-    """Return the mean value of the starts under `change`, which acts otherwise in k states."""
+    """Return the weighted mean value under `change`, which acts otherwise in k states."""
     for s in range(len(current.policy)):
         change.values[s] = current.values[s]
     total = 0.0
@@ -308,7 +309,7 @@ def swept_value(table: LearntTable, current: PolicyValue, change: PolicyChange, 
 
 @kernel
 def changed_value(table: LearntTable, current: PolicyValue, change: PolicyChange, k: int) -> float:
-    """Return the mean value of the starts under `change`, by the way that takes less."""
+    """Return the weighted mean value under `change`, by the way that takes less."""
     if pays_to_sweep(table, k):
         return swept_value(table, current, change, k)
     return value_of_change(table, current, change, k)

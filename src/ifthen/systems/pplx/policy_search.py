@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ifthen.rules.arrays import Floats
-from ifthen.systems.pplx.bench import Bench, fitness_of, pooled, unplayed
+from ifthen.systems.pplx.bench import Bench, unplayed
 from ifthen.systems.pplx.cma_es import drawn, new_cma, numbers_of, read_numbers, updated, with_numbers
 from ifthen.systems.pplx.drafts import Draft, tidy, without_rule, without_test
 from ifthen.systems.pplx.fit import polished, regret
@@ -186,7 +186,8 @@ def tuned(bench: Bench, known: Knowledge, draft: Draft) -> Draft:
 def choose(bench: Bench, known: Knowledge) -> Knowledge:
     """Return what is known once the good lists have played more episodes, the better half of them ever more.
 
-    The best of many scores flatters its list. More episodes put that right where it matters.
+    The best of many scores flatters its list. More episodes put that right where it matters. They begin with
+    seeds for choosing that the list has not played.
     """
     drafts, stage_steps = known.drafts, bench.quota / STAGES
     n_candidates = bench.affordable_episodes(stage_steps / LEAST_EPISODES, known.episode_length, *CANDIDATES)
@@ -197,8 +198,7 @@ def choose(bench: Bench, known: Knowledge) -> Knowledge:
         n_episodes = bench.affordable_episodes(
             stage_steps / len(playing), known.episode_length, 1, bench.episode_factor * MOST_EPISODES
         )
-        returns = bench.play([drafts[i] for i in playing], bench.seeds(n_episodes))
-        fitness[playing] = pooled(fitness[playing], fitness_of(returns))
+        fitness[playing] = bench.played_more([drafts[i] for i in playing], fitness[playing], n_episodes)
         playing = sorted(playing, key=lambda i: -fitness[i, 0])[: max(1, len(playing) // 2)]
     return known._replace(fitness=fitness)
 

@@ -61,7 +61,7 @@ from ifthen.systems.pplx.q_network import Memory, fill_network, weights_of
 from ifthen.systems.pplx.scratch import evolve, single
 from ifthen.systems.pplx.value_learning import learn_values
 from ifthen.systems.records import Record
-from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.gym_task import BLOCK, EnvTask
 
 if TYPE_CHECKING:
     from ifthen.systems.pplx.pplx import PPLX
@@ -78,14 +78,20 @@ MOST_ACTIONS = 1000
 """Tasks with more actions than this are refused."""
 OF_KEPT = "kept"
 """The array of a file with the scores of lists that requirements change."""
-COUNTED = "return on the seeds for choosing and on the counts"
-"""The name of a list's score where steps are counted."""
+PLAYED = "return on the seeds for choosing"
+"""The name of a list's score."""
+COUNTED = "expected return on the counts"
+"""The name of a list's score as long as steps are counted, before lists play in the end."""
 IMITATION = "share of the possible cost that is avoided"
 """The name of a list's score where lists only imitate a teacher."""
 MEASURED_ON = 100
 """The history's performance is a mean over at most this many episodes."""
 MEASURING_TAKES = 0.005
-"""Measuring for the history takes at most this share of the plan's steps."""
+"""Measuring a list for the history takes at most this share of the plan's steps, for training and for
+validation seeds each, but an episode at least."""
+LONG_EPISODE = 0.01
+"""In short plans, lists are measured at the beginning and the end alone if an episode takes this share of the
+plan's steps."""
 
 
 class OnEnvironment(Learner):
@@ -221,7 +227,7 @@ class OnEnvironment(Learner):
             clock=Clock(budget=plan, episode_length=mean_length).array(),
         )
         bench.keeps_episodes = self.keeps_episodes(known)
-        known = self.with_kept_episodes(bench, bench.with_scores(known))
+        known = self.with_kept_episodes(bench, bench.with_scores(known).only_played())
         return known, self.row(known, None, bench, None)
 
     def keeps_episodes(self, known: Knowledge) -> bool:
@@ -311,7 +317,7 @@ class OnEnvironment(Learner):
         """
         if bench.episode_factor == 1:
             return known
-        return bench.with_scores(known._replace(fitness=np.full_like(known.fitness, np.nan)))
+        return bench.with_scores(known._replace(fitness=np.full_like(known.fitness, np.nan))).only_played()
 
     def network_epoch(self, bench: Bench, known: Knowledge, work: Work) -> tuple[Knowledge, float | None]:
         """Go one epoch on where a network says what actions are worth; return its values' error, too."""
@@ -369,7 +375,7 @@ class OnEnvironment(Learner):
         return {
             "epoch": epoch,
             "phase": self.plan.phase(epoch)[0],
-            **self.measures(chosen, known, bench),
+            **self.measures(chosen, known, bench, before),
             "chosen_rules": chosen.rules,
             "chosen_tests": chosen.tests,
             "chosen_value": chosen.score,
@@ -381,11 +387,24 @@ class OnEnvironment(Learner):
             "steps": int(so_far["steps"]) + bench.n_steps,
         }
 
-    def measures(self, chosen: Point, known: Knowledge, bench: Bench) -> dict[str, float]:
-        """Return the performance on training and on validation seeds. Its steps do not count as learning."""
+    def measures(
+        self, chosen: Point, known: Knowledge, bench: Bench, before: Record | None
+    ) -> dict[str, float]:
+        """Return the performance on training and on validation seeds. Its steps do not count as learning.
+
+        In a short plan with very long episodes, it is that of the row before, until the plan ends.
+        """
         task, ruleset = self.task, chosen.ruleset
         steps, max_seeds = MEASURING_TAKES * known.budget, bench.episode_factor * MEASURED_ON
-        n_seeds = bench.affordable_episodes(steps, known.episode_length, 3, max_seeds)
+        has_few_episodes = known.is_short and known.episode_length > LONG_EPISODE * known.budget
+        if (
+            has_few_episodes
+            and not self.is_cheap
+            and before is not None
+            and int(before["epoch"]) + 1 < self.epochs
+        ):
+            return {name: before[name] for name in ("performance", task.held_out_column)}
+        n_seeds = bench.affordable_episodes(steps, known.episode_length, 1, max_seeds)
         key = repr((ruleset.bounds.tolist(), ruleset.actions.tolist(), ruleset.features, n_seeds)).encode()
         if self._measured[0] != key:
             training, validation = task.z[:n_seeds], task.validation[:n_seeds]
@@ -397,7 +416,8 @@ class OnEnvironment(Learner):
 
     def front(self, population: Knowledge) -> Front:
         """Return the best list of each size."""
-        by_returns = COUNTED if population.by_counts else "return on the seeds for choosing"
+        is_counted = population.by_counts and len(population.moves)
+        by_returns = COUNTED if is_counted else PLAYED
         return Front.of(self._points(population), IMITATION if self.parameters.imitate else by_returns)
 
     def constants(self, population: Knowledge) -> list[Point]:
@@ -418,7 +438,8 @@ class OnEnvironment(Learner):
         """Return a list of the front with other rules, and with their returns on the same seeds."""
         key = ruleset, point.episodes or 1
         if key not in self._scored_again:
-            returns = self.simulator.play_ruleset(ruleset, self.task.choosing(key[1])).returns
+            seeds = self.task.choosing(min(key[1], BLOCK))
+            returns = self.simulator.play_ruleset(ruleset, seeds).returns
             (score, deviation, episodes), *_ = fitness_of(returns).tolist()
             self._scored_again[key] = Point(ruleset, score, deviation, int(episodes))
         return self._scored_again[key]
@@ -462,7 +483,7 @@ def is_enough_for_a_plan(goal: Goal) -> bool:
 
 def measured_speed(bench: Bench) -> float:
     """Return the steps that one process takes in a second, with random actions; nothing is learnt."""
-    n_episodes, counts_before = PROBES, (bench.n_steps, bench.n_episodes)
+    n_episodes, counts_before = 1, (bench.n_steps, bench.n_episodes)
     while True:
         steps_before, began = bench.n_steps, time.perf_counter()
         bench.explore(None, 1.0, bench.seeds(n_episodes), bench.key("timed", n_episodes), alone=True)

@@ -59,6 +59,13 @@ class Memory(NamedTuple):
     """`(N,)`: the reward of the action."""
 
 
+def longest_cut(moves: NDArray[np.int16]) -> float:
+    """Return the steps of the longest remembered episode that was cut; infinity if none was."""
+    ends = np.flatnonzero(moves < 0)
+    episode_lengths = np.diff(ends, prepend=-1) - 1
+    return float(max(episode_lengths[moves[ends] == CUT], default=math.inf))
+
+
 class Scale(NamedTuple):
     """How points and rewards become numbers around 1."""
 

@@ -80,7 +80,8 @@ def seek(bench: Bench, known: Knowledge, seed: np.int64) -> list[Draft]:
     max_steps = bench.n_steps + SEEKING_TAKES * known.budget
     known_returns = bench.play(known.drafts, np.array([seed]))
     while bench.n_steps < max_steps:
-        drafts = [random_draft(bench.rng, points, n_actions) for _ in range(CHILDREN)]
+        n_drafts = bench.affordable_episodes(max_steps - bench.n_steps, known.episode_length, 1, CHILDREN)
+        drafts = [random_draft(bench.rng, points, n_actions) for _ in range(n_drafts)]
         drafts = [bench.readable(draft, known) for draft in drafts]
         returns = bench.play(drafts, np.array([seed]))[:, 0]
         differs = returns > known_returns.max() if known.returns_differ else returns != known_returns[0, 0]
@@ -131,9 +132,9 @@ def survivors(
 
 
 def kept_lists(bench: Bench, known: Knowledge, drafts: list[Draft], last: bool) -> Knowledge:
-    """Return what is known with the best lists and all of a single rule scored, and the others behind."""
+    """Return what is known with the best lists and those of a single rule scored, and the others behind."""
     scores = {draft.key(): fitness for draft, fitness in zip(known.drafts, known.fitness, strict=True)}
-    singles = [single(action, len(bench.task.features)) for action in range(bench.task.n_actions)]
+    singles = [draft for draft in known.only_played().drafts if len(draft.actions) == 1]
     chosen = list({draft.key(): draft for draft in [*drafts[:SCORED], known.best_draft, *singles]}.values())
     known = known.with_drafts(chosen, [scores.get(draft.key(), UNPLAYED) for draft in chosen])
     known = bench.with_scores(known)

@@ -49,7 +49,7 @@ class Lists(NamedTuple):
     actions: NDArray[np.int32]
     """`(N, N)`."""
     fitness: Floats
-    """`(N,)`: the mean value of the starts, by the model."""
+    """`(N,)`: the weighted mean value of the states, by the model; `LearntTable.starts` has the weights."""
 
     def rules(self, n_rules: int, points: Ints) -> Rules:
         """Return a copy of the list of n rules, over states `(D, features)`."""
@@ -79,7 +79,7 @@ class SolvedTable(NamedTuple):
 
     @property
     def optimum(self) -> float:
-        """The mean value of the starts under an optimal policy."""
+        """The weighted mean value of the states under an optimal policy."""
         return float(self.table.starts @ self.values)
 
     @property

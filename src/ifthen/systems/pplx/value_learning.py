@@ -9,8 +9,6 @@ values are those of the teacher's policy (expected SARSA on n steps).
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +16,7 @@ from ifthen.rules.arrays import Floats
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.knowledge import Knowledge
-from ifthen.systems.pplx.q_network import CUT, NO_ADVICE, train
+from ifthen.systems.pplx.q_network import NO_ADVICE, longest_cut, train
 from ifthen.systems.pplx.teacher import Teacher
 from ifthen.tasks.gym_task import EnvTask
 
@@ -102,13 +100,6 @@ def decay_of(bench: Bench, known: Knowledge) -> float:
     Before steps tell actions apart, nothing can be learnt by heart, and flat values would explore less.
     """
     return DECAY if known.is_short and known.has_informative_steps and bench.teacher is None else 0.0
-
-
-def longest_cut(moves: NDArray[np.int16]) -> float:
-    """Return the steps of the longest remembered episode that was cut; infinity if none was."""
-    ends = np.flatnonzero(moves < 0)
-    episode_lengths = np.diff(ends, prepend=-1) - 1
-    return float(max(episode_lengths[moves[ends] == CUT], default=math.inf))
 
 
 def learn_values(bench: Bench, known: Knowledge, phase_epoch: int, n_epochs: int) -> tuple[Knowledge, float]:
