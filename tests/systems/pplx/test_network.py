@@ -33,6 +33,7 @@ from ifthen.systems.pplx.q_network import (
     layers,
     one_layer,
     rectify,
+    scaled,
     step_down,
     train,
     values_at,
@@ -128,6 +129,23 @@ def test_units_and_action_values_are_the_oracles(seed: int, n: int) -> None:
 
 
 @pytest.mark.oracle
+@given(st.floats(-1e6, 1e6, width=32), st.floats(-100, 100, width=32), st.floats(0.125, 100, width=32))
+def test_values_far_from_the_centre_are_compressed(value: float, centre: float, spread: float) -> None:
+    found = scaled(value, np.float32(centre), np.float32(spread))
+    assert found == pytest.approx(naive_values.scaled(value, centre, spread), rel=1e-4, abs=1e-4)
+    assert abs(found) < 30
+
+
+def test_scaled_values_keep_their_order_and_are_finite() -> None:
+    values = [-1e300, -1e38, -1e5, -11.0, -10.0, -1.0, 0.0, 3.0, 10.0, 10.5, 1e5, 1e38]
+    found = [float(scaled(value, np.float32(0), np.float32(1))) for value in values]
+    assert np.isfinite(found).all()
+    assert found == sorted(found)
+    assert found[4:9] == values[4:9]
+    assert len(set(found[1:])) == len(values) - 1
+
+
+@pytest.mark.oracle
 @given(numbers, st.integers(1, 5), st.integers(1, 3))
 def test_action_values_are_the_mean_of_all_networks(seed: int, n: int, members: int) -> None:
     nets = np.concatenate([network(seed + m) for m in range(members)])
@@ -213,8 +231,8 @@ def test_batches_are_drawn_as_by_the_oracle(seed: int) -> None:
     for i in range(n):
         own = int(key_of(seed)), i, memory, len(memory.moves), 0.9, LOOKAHEAD
         s, later, total, factor = naive_values.drawn_step(*own)
-        assert x[i] == pytest.approx(naive_values.scaled(memory.points[s], SCALE), abs=1e-5)
-        assert y[i] == pytest.approx(naive_values.scaled(memory.points[later], SCALE), abs=1e-5)
+        assert x[i] == pytest.approx(naive_values.scaled_point(memory.points[s], SCALE), abs=1e-5)
+        assert y[i] == pytest.approx(naive_values.scaled_point(memory.points[later], SCALE), abs=1e-5)
         assert (taken[i], after[i]) == (memory.moves[s], later)
         assert (rewards[i], factors[i]) == pytest.approx((total * SCALE.reward, factor), abs=1e-5)
 
