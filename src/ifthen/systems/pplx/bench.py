@@ -19,6 +19,7 @@ from ifthen.systems.pplx.drafts import Draft
 from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge, single_precision
 from ifthen.systems.pplx.q_network import Scale, action_values, explore
+from ifthen.systems.pplx.spreads import spreads_of
 from ifthen.systems.pplx.teacher import Teacher, costs_of
 from ifthen.tasks.gym_task import BLOCK
 
@@ -222,7 +223,7 @@ class Bench:
     def feature_spreads(self, known: Knowledge) -> Floats:
         """Return by how much each feature varies where lists go, `(features,)`."""
         if self._feature_spreads is None or self._feature_spreads[0] is not known.states:
-            self._feature_spreads = known.states, self.clipped(known.states).std(axis=0)
+            self._feature_spreads = known.states, spreads_of(self.clipped(known.states))
         return self._feature_spreads[1]
 
     def sample(self, rows: NDArray[Any], max_rows: int) -> NDArray[Any]:

@@ -19,6 +19,7 @@ from ifthen.systems.pplx.drafts import Draft, draft_of, tidy
 from ifthen.systems.pplx.fit import fitted, regret
 from ifthen.systems.pplx.imitation_tree import grow_tree
 from ifthen.systems.pplx.knowledge import Knowledge, single_precision
+from ifthen.systems.pplx.spreads import spreads_of
 from ifthen.systems.pplx.value_learning import learn_on
 
 SIZES = (4, 6, 9, 13)
@@ -91,7 +92,7 @@ def drafts_from_trees(bench: Bench, known: Knowledge, terms: bool, sizes: tuple[
     if terms:
         weights, known_terms = feature_weights(plain_drafts), np.vstack([known.useful, given_terms])
         term_drafts = best_distilled(bench, points, costs, weights, known_terms, sizes)
-        new_terms = random_terms(bench.rng, points.std(axis=0), weights, NEW_TERMS)
+        new_terms = random_terms(bench.rng, spreads_of(points), weights, NEW_TERMS)
         extra_terms = np.vstack([known_terms, new_terms])
         drafts += fitted_drafts(bench, "fit", term_drafts, extra_terms, points, costs)
     readable = [bench.readable(draft, known) for draft in drafts]
@@ -180,7 +181,7 @@ def best_distilled(
     """
     variants = []
     for _ in range(VARIANTS):
-        new_terms = random_terms(bench.rng, points.std(axis=0), weights, NEW_TERMS)
+        new_terms = random_terms(bench.rng, spreads_of(points), weights, NEW_TERMS)
         all_terms = np.unique(np.vstack([new_terms, terms]), axis=0)
         variants.append(distilled(points, costs, all_terms, sizes))
     same_size = zip(*variants, strict=False)
