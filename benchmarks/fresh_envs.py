@@ -1,4 +1,4 @@
-"""Four control problems that were written after PPL-X's defaults, and are used for nothing else.
+r"""Four control problems that were written after PPL-X's defaults, and are used for nothing else.
 
     PYTHONPATH=benchmarks python benchmarks/beside_sb3.py --learners PPO --module fresh_envs -- \\
         Fresh/Stock-v0 Fresh/Queues-v0 Fresh/Dock-v0 Fresh/Greenhouse-v0
@@ -28,15 +28,15 @@ class Fresh(gymnasium.Env[Observation, np.int64]):
 
     n_steps: int
 
-    def begin(self, rng: np.random.Generator) -> None:
+    def _begin(self, rng: np.random.Generator) -> None:
         """Draw the first state."""
         raise NotImplementedError
 
-    def observed(self) -> list[float]:
+    def _observed(self) -> list[float]:
         """Return what is seen."""
         raise NotImplementedError
 
-    def act(self, action: int, rng: np.random.Generator) -> tuple[float, bool]:
+    def _act(self, action: int, rng: np.random.Generator) -> tuple[float, bool]:
         """Go one step on; return the reward, and whether the episode has terminated."""
         raise NotImplementedError
 
@@ -46,14 +46,14 @@ class Fresh(gymnasium.Env[Observation, np.int64]):
         """Begin an episode."""
         super().reset(seed=seed)
         self.t = 0
-        self.begin(self.np_random)
-        return np.array(self.observed(), np.float32), {}
+        self._begin(self.np_random)
+        return np.array(self._observed(), np.float32), {}
 
     def step(self, action: np.int64) -> Stepped:
         """Go one step on."""
         self.t += 1
-        reward, over = self.act(int(action), self.np_random)
-        return np.array(self.observed(), np.float32), reward, over, self.t >= self.n_steps, {}
+        reward, over = self._act(int(action), self.np_random)
+        return np.array(self._observed(), np.float32), reward, over, self.t >= self.n_steps, {}
 
 
 class Stock(Fresh):
@@ -66,14 +66,14 @@ class Stock(Fresh):
         self.observation_space = spaces.Box(0, np.array([100, 40, 40, 11], np.float32))
         self.action_space = spaces.Discrete(len(self.orders))  # type: ignore[assignment]
 
-    def begin(self, rng: np.random.Generator) -> None:
+    def _begin(self, rng: np.random.Generator) -> None:
         self.stock, self.ordered = float(rng.integers(30)), [0, 0]
         self.month, self.demand = int(rng.integers(12)), 5
 
-    def observed(self) -> list[float]:
+    def _observed(self) -> list[float]:
         return [self.stock, sum(self.ordered), self.demand, self.month]
 
-    def act(self, action: int, rng: np.random.Generator) -> tuple[float, bool]:
+    def _act(self, action: int, rng: np.random.Generator) -> tuple[float, bool]:
         order = self.orders[action]
         stock = min(self.stock + self.ordered.pop(0), 100)
         self.ordered.append(order)
@@ -85,7 +85,7 @@ class Stock(Fresh):
 
 
 class Queues(Fresh):
-    """Serve one of two queues, or rest. Changing over takes three steps; one queue costs three times as much."""
+    """Serve one of two queues, or rest. Changing over takes three steps; one queue is three times as dear."""
 
     n_steps = 200
 
@@ -93,14 +93,14 @@ class Queues(Fresh):
         self.observation_space = spaces.Box(0, np.array([100, 100, 1, 3, 0.5, 0.5], np.float32))
         self.action_space = spaces.Discrete(3)  # type: ignore[assignment]
 
-    def begin(self, rng: np.random.Generator) -> None:
+    def _begin(self, rng: np.random.Generator) -> None:
         self.lengths, self.rates = rng.integers(10, size=2), np.array([0.3, 0.3])
         self.served, self.changing = 0, 0
 
-    def observed(self) -> list[float]:
+    def _observed(self) -> list[float]:
         return [*self.lengths, self.served, self.changing, *self.rates]
 
-    def act(self, action: int, rng: np.random.Generator) -> tuple[float, bool]:
+    def _act(self, action: int, rng: np.random.Generator) -> tuple[float, bool]:
         if rng.random() < 0.02:
             self.rates = rng.uniform(0.1, 0.5, 2)
         if action < 2 and action != self.served:
@@ -123,14 +123,14 @@ class Dock(Fresh):
         self.observation_space = spaces.Box(-np.inf, np.inf, (8,), np.float32)
         self.action_space = spaces.Discrete(len(self.thrusts))  # type: ignore[assignment]
 
-    def begin(self, rng: np.random.Generator) -> None:
+    def _begin(self, rng: np.random.Generator) -> None:
         self.position, self.velocity = rng.uniform(-5, 5, 2), np.zeros(2)
         self.wind, self.fuel = rng.uniform(-0.02, 0.02, 2), 200
 
-    def observed(self) -> list[float]:
+    def _observed(self) -> list[float]:
         return [*self.position, *self.velocity, np.hypot(*self.position), self.fuel, *self.wind]
 
-    def act(self, action: int, rng: np.random.Generator) -> tuple[float, bool]:
+    def _act(self, action: int, rng: np.random.Generator) -> tuple[float, bool]:
         self.velocity = 0.99 * self.velocity + self.thrusts[action] + self.wind
         self.position = self.position + self.velocity
         self.fuel -= action > 0
@@ -149,7 +149,7 @@ class Greenhouse(Fresh):
         self.observation_space = spaces.Box(-np.inf, np.inf, (12,), np.float32)
         self.action_space = spaces.Discrete(5)  # type: ignore[assignment]
 
-    def begin(self, rng: np.random.Generator) -> None:
+    def _begin(self, rng: np.random.Generator) -> None:
         self.inside, self.humidity, self.soil = (
             rng.uniform(10, 30),
             rng.uniform(0.3, 0.9),
@@ -166,14 +166,14 @@ class Greenhouse(Fresh):
         """How bright it is."""
         return max(0.0, np.sin(2 * np.pi * (self.quarter - 24) / 96))
 
-    def observed(self) -> list[float]:
+    def _observed(self) -> list[float]:
         angle = 2 * np.pi * self.quarter / 96
         forecast = [self.outside(self.quarter + 4 * hour) for hour in range(1, 5)]
         clock = [np.sin(angle), np.cos(angle)]
         weather = [self.sun, self.outside(self.quarter), self.mean]
         return [self.inside, self.humidity, self.soil, *weather, *clock, *forecast]
 
-    def act(self, action: int, rng: np.random.Generator) -> tuple[float, bool]:
+    def _act(self, action: int, rng: np.random.Generator) -> tuple[float, bool]:
         heats, vents, waters, cools = (action == i for i in range(1, 5))
         warmer_outside = self.outside(self.quarter) - self.inside
         self.inside += (0.06 + 0.12 * vents) * warmer_outside + 0.8 * self.sun + rng.normal(0, 0.1)

@@ -87,10 +87,16 @@ def one_layer(x: list[float], layer: Layer) -> list[float]:
     return [b + sum(map(float.__mul__, x, column)) for b, *column in zip(bias, *weights, strict=True)]
 
 
-def scaled(point: Any, scale: Any) -> list[float]:
-    """How far a point is from the centre, in spreads."""
+def scaled(value: float, centre: float, spread: float) -> float:
+    """How far a value is from the centre, in spreads; beyond 30 of them, distances grow like logarithms."""
+    distance = (value - centre) / spread
+    return distance if abs(distance) <= 30 else math.copysign(30 + math.log(abs(distance) - 29), distance)
+
+
+def scaled_point(point: Any, scale: Any) -> list[float]:
+    """A point as networks see it."""
     own = zip(point, scale.centre, scale.spread, strict=True)
-    return [(float(x) - float(c)) / float(s) for x, c, s in own]
+    return [scaled(float(x), float(c), float(s)) for x, c, s in own]
 
 
 def networks_of(nets: Any, features: int, actions: int, hidden: int) -> list[list[float]]:
@@ -113,7 +119,7 @@ def summed(nets: list[list[float]], x: Matrix, actions: int, hidden: int) -> Mat
 def action_values(nets: Any, scale: Any, points: Any, actions: int, hidden: int) -> Matrix:
     """The action values of points, on average over the networks."""
     own = networks_of(nets, len(points[0]), actions, hidden)
-    total = summed(own, [scaled(point, scale) for point in points], actions, hidden)
+    total = summed(own, [scaled_point(point, scale) for point in points], actions, hidden)
     return [[value / len(own) for value in row] for row in total]
 
 
@@ -217,8 +223,8 @@ def trained(
     for update in range(updates):
         own = naive.fold(key, update)
         steps = [drawn_step(own, i, memory, known, gamma, settings.LOOKAHEAD) for i in range(settings.BATCH)]
-        x = [scaled(memory.points[s], scale) for s, _, _, _ in steps]
-        y = [scaled(memory.points[after], scale) for _, after, _, _ in steps]
+        x = [scaled_point(memory.points[s], scale) for s, _, _, _ in steps]
+        y = [scaled_point(memory.points[after], scale) for _, after, _, _ in steps]
         ahead = summed(net, y, actions, hidden)
         worth = [[value / len(net) for value in row] for row in summed(target, y, actions, hidden)]
         _, after, rewards, factors = zip(*steps, strict=True)

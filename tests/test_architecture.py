@@ -429,6 +429,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "forward": naive_values.forward,
         "one_layer": naive_values.one_layer,
         "values_at": naive_values.values_at,
+        "scaled": naive_values.scaled,
         "action_values": naive_values.action_values,
         "add_values": naive_values.summed,
         "fill_goals": naive_values.goals,

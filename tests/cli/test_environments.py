@@ -61,7 +61,7 @@ def test_the_report_tells_unseen_seeds_ranges_and_the_command(run: Path) -> None
     for rule in range(len(trained.ruleset)):
         assert trained.ruleset.condition_in_words(rule).split(" AND ")[0].split("≤")[0].split("≥")[0] in page
     assert "2,000,000 to 2,000,099" in page
-    assert "probed: visited by random play" in page
+    assert "known for this environment" in page
     assert "Rules see a value beyond a range as its edge" in page
     assert "--task-set episodes=3" in page
     assert "<svg" in page
@@ -162,7 +162,7 @@ def test_tasks_lists_environments_with_ranges_and_twins(ifthen: Runner) -> None:
     listed = ifthen("tasks").out
     assert "CartPole-v1: 100 training seeds, t_max = 500, has a twin" in listed
     assert "Blackjack-v1: 5000 training seeds, t_max = 1,000" in listed
-    assert any("cart velocity" in line and "probed" in line for line in listed.splitlines())
+    assert any("cart velocity" in line and "known" in line for line in listed.splitlines())
     assert any("position" in line and "declared" in line for line in listed.splitlines())
     assert "actions: push left, push right" in listed
 

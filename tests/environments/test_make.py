@@ -19,7 +19,9 @@ from ifthen.environments.make import as_task, env_task, task_by_name
 from ifthen.environments.twin_registry import twin_of
 from ifthen.errors import IfthenWarning, TaskError
 from ifthen.explanation.trace import trace
+from ifthen.randomness import below, stream
 from ifthen.rules.feature import Feature
+from ifthen.tasks import probe
 from ifthen.tasks.flatten import FlatSpace
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.tabular_task import TabularTask
@@ -64,7 +66,7 @@ def ranges_of(task: EnvTask) -> dict[str, tuple[float, float]]:
             "CartPole-v1",
             ("cart position", "cart velocity", "pole angle", "pole velocity"),
             ("push left", "push right"),
-            "known probed known probed",
+            "known known known known",
         ),
         (
             "MountainCar-v0",
@@ -128,7 +130,7 @@ def test_names_and_ranges_can_be_given() -> None:
     assert list(found) == ["x", "v", "angle", "spin"]
     assert (found["x"], found["v"], found["angle"]) == ((-2.4, 2.4), (-2.0, 2.0), (-0.1, 0.1))
     assert task.features[2].unit == "rad"
-    assert task.origin["ranges"] == "known given given probed"
+    assert task.origin["ranges"] == "known given given known"
 
 
 def test_whole_features_can_be_given() -> None:
@@ -154,34 +156,79 @@ def test_features_of_whole_numbers_are_for_numbers_that_are_whole() -> None:
 # The probe
 
 
-def oracle_of_the_probe(environment: str, **options: Any) -> list[list[float]]:
-    """Return what the documented probe meets: 20 episodes of at most 250 steps, in a real environment."""
-    from ifthen.randomness import below, stream
+class Ladder(gymnasium.Env[Any, Any]):
+    """A step up or down, with noise; the second number is fuel, the third one whether much of it was used.
 
+    Args:
+        edge: an episode ends this far from where it begins.
+        n_actions: beyond the first two, they do nothing.
+    """
+
+    action_space: Any
+    observation_space = spaces.Box(-np.inf, np.inf, (3,), np.float64)
+
+    def __init__(self, edge: float = math.inf, n_actions: int = 2) -> None:
+        self.edge, self.action_space = edge, spaces.Discrete(n_actions)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
+        super().reset(seed=seed)
+        self.place, self.fuel = 0.0, 400.0
+        return self.observation(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.place += (-1.0, 1.0, *[0.0] * 100)[int(action)] + self.np_random.normal(0, 0.2)
+        self.fuel -= 1.0
+        return self.observation(), 0.0, abs(self.place) > self.edge, False, {}
+
+    def observation(self) -> Any:
+        return np.array([self.place, self.fuel, float(self.fuel < 390)])
+
+
+gymnasium.register("Ladder-v0", "tests.environments.test_make:Ladder", max_episode_steps=200)
+
+
+def documented_action(episode: int, step: int, n_actions: int) -> int:
+    """Return what the documented probe does: one action throughout, held random ones, or independent ones."""
+    turn = episode // 2
+    if episode % 2 == 0:
+        return turn % n_actions if n_actions <= 10 else turn * n_actions // 10
+    if turn % 2 == 1:
+        return int(below(stream(0, "probe", episode), step, n_actions))
+    key, begin, action, until = stream(0, "probe held", episode), 1, 0, 1
+    while begin <= step + 1:
+        action, until = int(below(key, 2 * begin, n_actions)), begin + 2 ** int(below(key, 2 * begin + 1, 7))
+        begin = until
+    return action
+
+
+def oracle_of_the_probe(environment: str, t_max: int, **options: Any) -> list[list[list[float]]]:
+    """Return what the documented probe meets, episode by episode, in a real environment."""
     env: Any = gymnasium.make(environment, **options)
-    rows = []
+    episodes: list[list[list[float]]] = []
+    n_actions, left = int(env.action_space.n), 5000
     for episode in range(20):
-        key = stream(0, "probe", episode)
         observation, _ = env.reset(seed=4_000_000 + episode)
-        rows.append(flatten(env.observation_space, observation))
-        for step in range(250):
-            observation, _, terminated, truncated, _ = env.step(
-                int(below(key, step, int(env.action_space.n)))
-            )
+        rows, over = [flatten(env.observation_space, observation)], False
+        allowed = min(t_max, max(625, left // (20 - episode)), left)
+        while left and not over and len(rows) <= allowed:
+            action = documented_action(episode, len(rows) - 1, n_actions)
+            observation, _, terminated, truncated, _ = env.step(action)
             rows.append(flatten(env.observation_space, observation))
-            if terminated or truncated:
-                break
-    return rows
+            over = terminated or truncated
+        episodes += [rows] if left else []
+        left -= len(rows) - 1
+    return episodes
 
 
-@pytest.mark.parametrize("environment", ["CartPole-v1", WALK, ENDLESS])
+@pytest.mark.parametrize("environment", [WALK, ENDLESS, "Ladder-v0"])
 def test_probed_ranges_are_the_documented_quantiles_a_quarter_wider_to_two_digits(environment: str) -> None:
     task = env_task(environment)
-    met = np.array(oracle_of_the_probe(environment))
+    met = np.vstack(oracle_of_the_probe(environment, task.t_max))
+    assert len(met) <= 5020
     sources = task.origin["ranges"].split()
     assert "probed" in sources
     for d, (feature, source) in enumerate(zip(task.features, sources, strict=True)):
-        if source == "probed":
+        if source == "probed" and feature.name != "f1":  # f1 is a clock, or whole numbers from 0
             low, high = np.quantile(met[:, d], [0.01, 0.99])
             low, high = low - (high - low) / 4, high + (high - low) / 4
             for end, exact in ((feature.low, low), (feature.high, high)):
@@ -191,6 +238,55 @@ def test_probed_ranges_are_the_documented_quantiles_a_quarter_wider_to_two_digit
             assert feature.high >= high
 
 
+@pytest.mark.parametrize("n_actions", [2, 30])
+def test_probed_ranges_reach_where_held_actions_lead(n_actions: int) -> None:
+    place, _, _ = env_task(lambda: Ladder(n_actions=n_actions), t_max=200).features
+    far = 100 if n_actions == 2 else 12  # of thirty actions, only two move
+    assert place.low <= -far
+    assert place.high >= far
+
+
+def test_the_range_of_a_clock_covers_episodes_that_last_longer_than_random_ones() -> None:
+    _, fuel, is_used = env_task(lambda: Ladder(edge=60), t_max=200).features
+    assert 100 <= fuel.low <= 200
+    assert 400 <= fuel.high <= 600
+    assert (is_used.low, is_used.high) == (-0.25, 1.3)  # rises once, and is no clock
+
+
+@pytest.mark.parametrize(
+    ("lengths", "ending", "full"),
+    [
+        ((10, 30), "terminated", 120),
+        ((10, 300), "terminated", 500),
+        ((30, 30), "terminated", 30),
+        ((10, 30), "truncated", 30),
+        ((625, 625), "broken off", 500),
+    ],
+)
+def test_how_long_a_full_episode_is(lengths: tuple[int, ...], ending: str, full: int) -> None:
+    step = probe.RandomStep(np.zeros(1), 0.0, ending == "terminated", ending == "truncated")
+    assert probe.full_length([[step] * (length + 1) for length in lengths], 500) == full
+
+
+def test_a_probe_takes_5000_steps_at_most_and_breaks_off_episodes_that_would_take_most_of_them() -> None:
+    n_steps = list[int]()
+
+    class Counted(Ladder):
+        def reset(self, **given: Any) -> tuple[Any, Any]:
+            n_steps.append(0)
+            return super().reset(**given)
+
+        def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+            n_steps[-1] += 1
+            return super().step(action)
+
+    probe.probed_ranges(Counted(), FlatSpace.of(Ladder.observation_space), 10_000)
+    assert n_steps == [625] * 8
+    n_steps.clear()
+    probe.probed_ranges(Counted(), FlatSpace.of(Ladder.observation_space), 200)
+    assert n_steps == [200] * 20
+
+
 def test_the_probe_is_the_same_every_time_and_leaves_the_given_environment_alone() -> None:
     env: Any = gymnasium.make("CartPole-v1")
     before, _ = env.reset(seed=5)
@@ -198,6 +294,7 @@ def test_the_probe_is_the_same_every_time_and_leaves_the_given_environment_alone
     state = env.unwrapped.np_random.bit_generator.state
     first, second = env_task(env), env_task("CartPole-v1")
     assert first.features == second.features
+    assert env_task(Ladder).features == env_task(Ladder()).features
     assert env.unwrapped.np_random.bit_generator.state == state
     assert env.unwrapped.state.astype(np.float32).tolist() == before.tolist()
 
@@ -208,9 +305,10 @@ def test_nothing_is_probed_where_all_ranges_are_known(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(make, "probed_ranges", forbidden)
     env_task("MountainCar-v0")
-    env_task("CartPole-v1", ranges={"cart velocity": (-3, 3), "pole velocity": (-3, 3)})
+    env_task("CartPole-v1")
+    env_task(WALK, ranges={"f0": (-3, 3), "f1": (0, 2)})
     with pytest.raises(AssertionError, match="was probed"):
-        env_task("CartPole-v1", ranges={"cart velocity": (-3, 3)})
+        env_task(WALK, ranges={"f0": (-3, 3)})
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ def test_a_check_tells_what_rules_see_and_what_random_actions_get() -> None:
     words = str(found)
     assert "seen[0]  real" in words
     assert "seen[1]  real" not in words
+    assert "probed" in words
     assert "on average, over 20 episodes of 10 steps each. Training ends longer ones after 1,000." in words
     assert "as long as the longest" not in words
     (speed,) = re.findall(r"Training plays about ([\d,]+) steps a second", words)

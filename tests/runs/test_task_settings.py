@@ -49,7 +49,7 @@ def test_a_table_of_settings_makes_the_task() -> None:
 def test_where_ranges_come_from_is_known() -> None:
     told = str(settings_of(CART).make_task().origin["ranges"]).split()
     assert told[1] == "given"
-    assert told[3] == "probed"
+    assert told[3] == "known"
 
 
 def test_settings_with_tables_inside_survive_toml(tmp_path: Path) -> None:

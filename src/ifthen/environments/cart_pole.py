@@ -47,15 +47,15 @@ def step(state: Row, action: int, observation: Row, reward: Row) -> int:
 
 
 class CartPole(KnownEnvironment):
-    """CartPole, with a twin."""
+    """CartPole, with a twin. The ranges of velocities are a little wider than what random actions lead to."""
 
     of_class = "gymnasium.envs.classic_control.cartpole:CartPoleEnv"
     ids = ("CartPole-v1",)
     features = (
         KnownFeature("cart position", low=-2.4, high=2.4),
-        KnownFeature("cart velocity"),
+        KnownFeature("cart velocity", low=-2.0, high=2.1),
         KnownFeature("pole angle", "rad", low=-0.21, high=0.21),
-        KnownFeature("pole velocity", "rad/s"),
+        KnownFeature("pole velocity", "rad/s", low=-2.9, high=2.8),
     )
     actions = ("push left", "push right")
     episodes = 100

@@ -108,18 +108,16 @@ def env_task(
         statistics = statistics_of(new_env)
         restore_statistics(new_env)
         try_out(new_env, flat)
-        if features is None:
-            described = _described(
-                new_env, flat, _known_numbers(flat, known_facts), feature_names, ranges or {}
-            )
-        else:
-            described = _as_given(flat, _known_numbers(flat, known_facts), features)
         actions, spec = new_env.action_space, new_env.spec
+        limit, known_numbers = _limit(t_max, spec), _known_numbers(flat, known_facts)
+        if features is None:
+            described = _described(new_env, flat, known_numbers, feature_names, ranges or {}, limit)
+        else:
+            described = _as_given(flat, known_numbers, features)
     finally:
         new_env.close()
     label = spec.id if spec else type(new_env.unwrapped).__name__
     n_lanes = _lanes_of(source, label, flat, statistics, leave_out, lanes)
-    limit = _limit(t_max, spec)
     names = _action_names(action_names, known_facts, new_env)
     if isinstance(default_action, str):
         if default_action not in names:
@@ -196,6 +194,7 @@ def _described(
     known_features: tuple[KnownFeature, ...],
     names: Sequence[str] | None,
     ranges: Mapping[str, Sequence[float]],
+    t_max: int,
 ) -> list[tuple[Feature, str]]:
     """Return features and the sources of their ranges: given, else known, else declared, else probed."""
     labels = [feature.name for feature in known_features] if names is None else [str(name) for name in names]
@@ -214,7 +213,7 @@ def _described(
         elif not is_open(leaf):
             source, (low, high) = "declared", (_shortest(leaf.low), _shortest(leaf.high))
         else:
-            probed = probed or probed_ranges(env, flat)
+            probed = probed or probed_ranges(env, flat, t_max)
             source, (low, high) = "probed", probed[i]
         described.append((_feature(leaf, label, known_feature, low, high), source))
     return described

@@ -27,7 +27,7 @@ SOURCES = {
     "given": "given by you",
     "known": "known for this environment",
     "declared": "declared by the environment",
-    "probed": "probed: visited by random play",
+    "probed": "probed: from trial episodes",
 }
 """Where the range of a feature comes from, in words."""
 

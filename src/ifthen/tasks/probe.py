@@ -1,10 +1,15 @@
-"""Random episodes: they show whether an environment works, and give ranges to features that have none.
+"""Trial episodes: they show whether an environment works, and give ranges to features that have none.
 
-Velocities and the like are often unbounded, and conditions need a range to be drawn from. A probe plays
-20 episodes (at most 5,000 steps) with random actions. The range goes from the 1 % quantile of the visited
-values to the 99 % quantile, a quarter wider on either side, rounded outwards to two digits. Reset seeds and
-actions are fixed, so that the same environment always gets the same ranges. Rules see
-values beyond a range as its edge.
+Velocities and the like are often unbounded, and conditions need a range to be drawn from. A probe plays up to
+20 episodes, at most 5,000 steps in all. Half of them repeat one action throughout, a quarter holds random
+actions for up to 64 steps, and a quarter draws an action at each step: independent random actions alone
+stay close to where episodes begin.
+
+The range goes from the 1 % quantile of the visited values to the 99 % quantile, a quarter wider on either
+side, rounded outwards to two digits. A feature that mostly changes and always in the same direction, such as
+time or fuel, also gets the values that it would reach in an episode of full length. Reset seeds and actions
+are fixed, so that the same environment always gets the same ranges. Rules see values beyond a range as its
+edge.
 """
 
 from __future__ import annotations
@@ -24,9 +29,19 @@ from ifthen.tasks.env_like import AnyEnv
 from ifthen.tasks.flatten import FlatSpace, Leaf, check_actions, check_finite, unusable_reward
 
 EPISODES = 20
-"""A probe plays this many episodes."""
+"""A probe plays at most this many episodes."""
 STEPS = 5000
 """A probe takes at most this many steps in all."""
+LONG_EPISODES = 8
+"""A probe always has the steps for this many episodes; longer ones are broken off."""
+CONSTANTS = 10
+"""This many episodes of a probe repeat one action."""
+HOLDS = 7
+"""Held actions last for 1, 2, 4, … steps, one of this many lengths."""
+CLOCK = 0.5
+"""A feature counts as a clock if it changes in at least this share of the steps."""
+LONGER = 4
+"""Where all trial episodes terminated, a full one counts as this many times as long as the longest."""
 FIRST_SEED = 4_000_000
 """The first reset seed of a probe."""
 TRIAL_STEPS = 5
@@ -45,20 +60,100 @@ def is_open(leaf: Leaf) -> bool:
     return not max(abs(leaf.low), abs(leaf.high)) <= UNBOUNDED
 
 
-def probed_ranges(env: AnyEnv, flat: FlatSpace) -> list[tuple[float, float]]:
-    """Play an environment; return a range for every number it observes. A declared end is kept."""
-    visited = np.array([row for e in range(EPISODES) for row in _episode(env, flat, e, STEPS // EPISODES)])
-    return [_range(leaf, column) for leaf, column in zip(flat.leaves, visited.T, strict=True)]
+def probed_ranges(env: AnyEnv, flat: FlatSpace, t_max: int) -> list[tuple[float, float]]:
+    """Play an environment; return a range for every number it observes. A declared end is kept.
+
+    Args:
+        env: the environment.
+        flat: how its observations become numbers.
+        t_max: the steps after which episodes are truncated.
+    """
+    n_actions, steps_left = int(check_actions(env.action_space).n), STEPS
+    episodes = list[list[RandomStep]]()
+    while len(episodes) < EPISODES and steps_left > 0:
+        share = max(STEPS // LONG_EPISODES, steps_left // (EPISODES - len(episodes)))
+        steps = random_steps(env, flat, len(episodes), trial_actions(len(episodes), n_actions))
+        episodes.append(list(islice(steps, min(t_max, share, steps_left) + 1)))
+        steps_left -= len(episodes[-1]) - 1
+    rows = [np.array([step.row for step in episode]) for episode in episodes]
+    clocks = clock_ends(rows, full_length(episodes, t_max))
+    columns = zip(flat.leaves, np.vstack(rows).T, clocks, strict=True)
+    return [_range(leaf, values, ends) for leaf, values, ends in columns]
+
+
+def trial_actions(episode: int, n_actions: int) -> Callable[[int], int]:
+    """Return what gives the action of each step of a probe's episode: constant, held, or independent ones."""
+    if episode % 2 == 0:
+        turn = episode // 2
+        action = turn % n_actions if n_actions <= CONSTANTS else turn * n_actions // CONSTANTS % n_actions
+        return lambda step: action
+    return held_actions(episode, n_actions) if episode % 4 == 1 else independent_actions(episode, n_actions)
+
+
+def independent_actions(episode: int, n_actions: int) -> Callable[[int], int]:
+    """Return what draws an action at each step, numbered from 1."""
+    key = stream(0, "probe", episode)
+    return lambda step: below(key, step - 1, n_actions)
+
+
+def held_actions(episode: int, n_actions: int) -> Callable[[int], int]:
+    """Return what draws an action and how long it is held, whenever the one before is over."""
+    key, held = stream(0, "probe held", episode), [0, 0]
+
+    def action_at(step: int) -> int:
+        if held[1] == 0:
+            held[:] = below(key, 2 * step, n_actions), 1 << below(key, 2 * step + 1, HOLDS)
+        held[1] -= 1
+        return held[0]
+
+    return action_at
+
+
+def full_length(episodes: list[list[RandomStep]], t_max: int) -> int:
+    """Return about how many steps a long episode takes.
+
+    Args:
+        episodes: trial episodes.
+        t_max: the steps after which episodes are truncated.
+    """
+    lengths = [len(episode) - 1 for episode in episodes]
+    if any(episode[-1].truncated for episode in episodes):
+        return max(lengths)
+    if not all(episode[-1].terminated for episode in episodes):  # some were broken off
+        return t_max
+    return max(lengths) if min(lengths) == max(lengths) else min(t_max, LONGER * max(lengths))
+
+
+def clock_ends(episodes: list[Floats], full_length: int) -> Floats:
+    """Return the least and the largest value that clocks reach in full episodes, `(features, 2)`.
+
+    A clock is a feature that changes in most steps, and in the same direction in all episodes. Episodes of
+    trial actions may end long before those of a good policy. Other features get NaN.
+
+    Args:
+        episodes: `(steps + 1, features)` each.
+        full_length: the steps of a full episode.
+    """
+    ends = np.full((episodes[0].shape[1], 2), np.nan)
+    changes = np.vstack([np.diff(rows, axis=0) for rows in episodes])
+    if not len(changes):
+        return ends
+    one_way = (changes >= 0).all(axis=0) | (changes <= 0).all(axis=0)
+    is_clock = one_way & ((changes != 0).mean(axis=0) >= CLOCK)
+    median_length = np.median([len(rows) for rows in episodes])
+    long_episodes = [rows for rows in episodes if len(rows) >= max(2, median_length)]
+    slopes = np.array([(rows[-1] - rows[0]) / (len(rows) - 1) for rows in long_episodes])
+    fastest = np.take_along_axis(slopes, np.abs(slopes).argmax(axis=0)[None], axis=0)[0]
+    starts = np.array([rows[0] for rows in episodes])
+    full = np.vstack([starts, starts + full_length * fastest])
+    ends[is_clock] = np.stack([full.min(axis=0), full.max(axis=0)], axis=1)[is_clock]
+    return ends
 
 
 def try_out(env: AnyEnv, flat: FlatSpace) -> None:
     """Play a few random steps; raise TaskError if an environment does not keep to its own spaces."""
-    _episode(env, flat, 0, TRIAL_STEPS)
-
-
-def _episode(env: AnyEnv, flat: FlatSpace, episode: int, max_steps: int) -> list[Floats]:
-    """Return the observations of one random episode, at most `max_steps` steps long, as rows of numbers."""
-    return [step.row for step in islice(random_steps(env, flat, episode), max_steps + 1)]
+    for _ in islice(random_steps(env, flat, 0), TRIAL_STEPS + 1):
+        pass
 
 
 class RandomStep(NamedTuple):
@@ -70,18 +165,26 @@ class RandomStep(NamedTuple):
     truncated: bool
 
 
-def random_steps(env: AnyEnv, flat: FlatSpace, episode: int) -> Iterator[RandomStep]:
+def random_steps(
+    env: AnyEnv, flat: FlatSpace, episode: int, action_at: Callable[[int], int] | None = None
+) -> Iterator[RandomStep]:
     """Play one episode with random actions, the same for the same number, and yield its steps.
+
+    Args:
+        env: the environment.
+        flat: how its observations become numbers.
+        episode: the episode's number.
+        action_at: gives the action of each step, from 0; independent random ones where None.
 
     Raises:
         TaskError: where the environment fails or does not keep to its own spaces.
     """
-    key, seed = stream(0, "probe", episode), FIRST_SEED + episode
-    actions = check_actions(env.action_space)
+    actions, seed = check_actions(env.action_space), FIRST_SEED + episode
+    action_at = action_at or independent_actions(episode, int(actions.n))
     ended, step = False, 0
     while not ended:
         location = f"at step {step} after reset(seed={seed})"
-        action = int(actions.start) + (below(key, step - 1, int(actions.n)) if step else 0)
+        action = int(actions.start) + (action_at(step) if step else 0)
         try:
             returned: tuple[Any, ...] = env.step(action) if step else env.reset(seed=seed)
         except (Exception, SystemExit) as problem:
@@ -152,11 +255,18 @@ def checked_step(returned: Any) -> tuple[Any, float, bool, bool]:
     return observation, reward, bool(terminated), bool(truncated)
 
 
-def _range(leaf: Leaf, values: Floats) -> tuple[float, float]:
-    """Return the range of one number: its declared ends, else quantiles of the visited values."""
+def _range(leaf: Leaf, values: Floats, clock: Floats) -> tuple[float, float]:
+    """Return the range of one number: its declared ends, else quantiles of the visited values.
+
+    Args:
+        leaf: what is declared of the number.
+        values: the visited ones.
+        clock: `(2,)`: what it reaches as a clock; NaN where it is none.
+    """
     low, high = (float(end) for end in np.quantile(values, QUANTILES))
     margin = WIDER * (high - low) or max(1.0, abs(low))
-    low, high = _rounded(low - margin, math.floor), _rounded(high + margin, math.ceil)
+    low, high = np.fmin(low - margin, clock[0]), np.fmax(high + margin, clock[1])
+    low, high = _rounded(low, math.floor), _rounded(high, math.ceil)
     if abs(leaf.low) <= UNBOUNDED:
         low, high = leaf.low, max(high, leaf.low + 1)
     if abs(leaf.high) <= UNBOUNDED:

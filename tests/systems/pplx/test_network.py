@@ -33,6 +33,7 @@ from ifthen.systems.pplx.q_network import (
     layers,
     one_layer,
     rectify,
+    scaled,
     step_down,
     train,
     values_at,
@@ -128,6 +129,23 @@ def test_units_and_action_values_are_the_oracles(seed: int, n: int) -> None:
 
 
 @pytest.mark.oracle
+@given(st.floats(-1e6, 1e6, width=32), st.floats(-100, 100, width=32), st.floats(0.125, 100, width=32))
+def test_values_far_from_the_centre_are_compressed(value: float, centre: float, spread: float) -> None:
+    found = scaled(value, np.float32(centre), np.float32(spread))
+    assert found == pytest.approx(naive_values.scaled(value, centre, spread), rel=1e-4, abs=1e-4)
+    assert abs(found) < 50
+
+
+def test_scaled_values_keep_their_order_and_are_finite() -> None:
+    values = [-1e300, -1e38, -1e5, -31.0, -30.0, -1.0, 0.0, 3.0, 30.0, 30.5, 1e5, 1e38]
+    found = [float(scaled(value, np.float32(0), np.float32(1))) for value in values]
+    assert np.isfinite(found).all()
+    assert found == sorted(found)
+    assert found[4:9] == values[4:9]
+    assert len(set(found[1:])) == len(values) - 1
+
+
+@pytest.mark.oracle
 @given(numbers, st.integers(1, 5), st.integers(1, 3))
 def test_action_values_are_the_mean_of_all_networks(seed: int, n: int, members: int) -> None:
     nets = np.concatenate([network(seed + m) for m in range(members)])
@@ -213,8 +231,8 @@ def test_batches_are_drawn_as_by_the_oracle(seed: int) -> None:
     for i in range(n):
         own = int(key_of(seed)), i, memory, len(memory.moves), 0.9, LOOKAHEAD
         s, later, total, factor = naive_values.drawn_step(*own)
-        assert x[i] == pytest.approx(naive_values.scaled(memory.points[s], SCALE), abs=1e-5)
-        assert y[i] == pytest.approx(naive_values.scaled(memory.points[later], SCALE), abs=1e-5)
+        assert x[i] == pytest.approx(naive_values.scaled_point(memory.points[s], SCALE), abs=1e-5)
+        assert y[i] == pytest.approx(naive_values.scaled_point(memory.points[later], SCALE), abs=1e-5)
         assert (taken[i], after[i]) == (memory.moves[s], later)
         assert (rewards[i], factors[i]) == pytest.approx((total * SCALE.reward, factor), abs=1e-5)
 
@@ -323,3 +341,25 @@ def test_of_too_many_numbers_the_oldest_episodes_are_forgotten_whole(seed: int, 
     kept = int((left.moves < 0).sum())
     assert rows <= most or kept == 1  # the last one stays, however long it is
     assert kept >= 1
+
+
+def test_values_are_means_also_where_losses_are_rare_and_heavy() -> None:
+    draws = np.random.default_rng(0)
+    rewards = np.where(draws.random(4000) < 0.1, -20.0, 1.0)
+    points = np.zeros((2, 1))
+    played = [
+        Trajectory(points[:1], np.array([1]), np.array([reward]), TERMINATED, points[1]) for reward in rewards
+    ]
+    memory = remembered(
+        Memory(points[:0].astype(np.float32), *(np.zeros(0, d) for d in (np.int16, np.float32))), played
+    )
+    spread = float(rewards.std())
+    scale = Scale(np.zeros(1, np.float32), np.ones(1, np.float32), 1 / spread)
+    nets = np.zeros((4, weights_of(1, 2)), np.float32)
+    fill_network(key_of(0), 1, 2, nets[0])
+    nets[1] = nets[0]
+    for rate in (3e-3, 3e-4):
+        train(key_of(1), memory, len(memory.moves), scale, 0.99, rate, 0.0, 1500, 2, nets, NO_ADVICE)
+    value = action_values(nets[1], scale, points[:1], 2)[0, 1] * spread
+    assert value == pytest.approx(rewards.mean(), abs=0.4)
+    assert value < 0 < np.median(rewards)

@@ -133,7 +133,7 @@ def test_lists_are_fitted_where_values_were_learnt_too() -> None:
     known: Knowledge = system.now.population
     bench = learner_of(system).bench(99, 100.0)
     states = imitated_states(bench, known).states
-    taken = bench.clipped(known.points[known.moves >= 0]).astype(np.float32)
+    taken = known.points[known.moves >= 0]
     assert len(states) > len(taken) / 2
     assert {row.tobytes() for row in taken[-100:]} <= {row.tobytes() for row in states}
 
@@ -143,7 +143,7 @@ def test_values_choose_the_lists_that_play_in_the_end_on_the_same_seeds() -> Non
     bench = learner.bench(99, 2_000.0)
     new = drafts_from_trees(bench, known, True, SIZES)
     found = choose_by_values(bench, known, new)
-    points, costs = known.visited_points, bench.costs(known, known.visited_points)
+    points, costs = bench.labelled(known, known.states)
     longer = [i for i in range(len(found.drafts)) if len(found.drafts[i].actions) > 1]
     longer.sort(key=lambda i: found.drafts[i].size)
     assert 0 < len(longer) <= MOST_CHOSEN + 2  # the best so far and a shorter one play, too
@@ -310,8 +310,7 @@ def test_parts_that_values_do_not_miss_are_dropped() -> None:
     known, learner = before_the_choice(), learner_of(seeker())
     bench = learner.bench(99, 0.0)
     known = known._replace(states=known.states[:POLISHED_ON])  # so that all points count
-    points = known.visited_points
-    costs = bench.costs(known, points)
+    points, costs = bench.labelled(known, known.states)
     longest = max(drafts_from_trees(bench, known, True, SIZES), key=lambda draft: draft.size)
     useless = with_rule(bench.rng, longest, points, points[0], 0, int(costs[0].argmin()))
     whole = [regret(draft, points, costs) for draft in (longest, useless)]

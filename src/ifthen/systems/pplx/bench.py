@@ -18,8 +18,9 @@ from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx.counted_table import CountModel, Lookup
 from ifthen.systems.pplx.drafts import Draft
 from ifthen.systems.pplx.fit import regret
-from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
+from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge, single_precision
 from ifthen.systems.pplx.q_network import Scale, action_values, explore
+from ifthen.systems.pplx.spreads import spreads_of
 from ifthen.systems.pplx.teacher import Teacher, costs_of
 from ifthen.tasks.gym_task import BLOCK
 
@@ -207,8 +208,16 @@ class Bench:
         return float(np.mean([episode.discounted(self.task.gamma) for episode in episodes]))
 
     def clipped(self, points: NDArray[Any]) -> Floats:
-        """Return points within the ranges of the features."""
-        return np.clip(points.astype(np.float64), *self.task.ranges)
+        """Return points as lists see them: within the ranges of the features, in the precision they have."""
+        return np.clip(points, *(ends.astype(points.dtype) for ends in self.task.ranges)).astype(np.float64)
+
+    def labelled(self, known: Knowledge, points: NDArray[Any]) -> tuple[Floats, Floats]:
+        """Return points as lists see them, and the cost of each action at the points themselves.
+
+        What actions are worth may depend on how far a point lies beyond the ranges. Lists cannot tell, so
+        that they weigh all such points.
+        """
+        return self.clipped(points), self.costs(known, points.astype(np.float64))
 
     def readable(self, draft: Draft, known: Knowledge) -> Draft:
         """Return a list with short numbers."""
@@ -218,7 +227,7 @@ class Bench:
     def feature_spreads(self, known: Knowledge) -> Floats:
         """Return by how much each feature varies where lists go, `(features,)`."""
         if self._feature_spreads is None or self._feature_spreads[0] is not known.states:
-            self._feature_spreads = known.states, known.visited_points.std(axis=0)
+            self._feature_spreads = known.states, spreads_of(self.clipped(known.states))
         return self._feature_spreads[1]
 
     def sample(self, rows: NDArray[Any], max_rows: int) -> NDArray[Any]:
@@ -227,7 +236,7 @@ class Bench:
 
     def with_states(self, known: Knowledge, points: Floats) -> Knowledge:
         """Return what is known with more points that were visited; of too many, some go at random."""
-        states = np.vstack([known.states, points.astype(np.float32)])
+        states = np.vstack([known.states, single_precision(points)])
         return known._replace(states=self.sample(states, MOST_STATES))
 
     @staticmethod
@@ -385,8 +394,7 @@ class Bench:
         A score is 1 − the list's cost, as a share of the cost of the worst actions. These points change, so
         that all lists are scored again.
         """
-        points = known.visited_points
-        costs = self.costs(known, points)
+        points, costs = self.labelled(known, known.states)
         worst_cost = float(costs.max(axis=1).mean()) or 1.0
         scores = [1 - regret(draft, points, costs) / worst_cost for draft in drafts]
         return known.with_drafts(drafts, [[score, 0.0, 1.0] for score in scores])

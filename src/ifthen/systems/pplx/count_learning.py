@@ -231,8 +231,7 @@ def enough_rules(known: Knowledge) -> int:
 def grown_lists(bench: Bench, known: Knowledge, model: CountModel) -> list[Draft]:
     """Return lists with terms, read off trees and fitted to the counts' action values."""
     bench.count_model = model
-    latest = known.points[known.moves >= 0][-LATEST:]
-    known = known._replace(states=bench.clipped(latest).astype(np.float32))
+    known = known._replace(states=known.points[known.moves >= 0][-LATEST:])
     return drafts_from_trees(bench, known, True, SHORT_SIZES + SIZES)
 
 

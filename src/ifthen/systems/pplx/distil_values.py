@@ -18,7 +18,8 @@ from ifthen.systems.pplx.bench import FEWEST_PLAYED, MOST_STATES, Bench
 from ifthen.systems.pplx.drafts import Draft, draft_of, tidy
 from ifthen.systems.pplx.fit import fitted, regret
 from ifthen.systems.pplx.imitation_tree import grow_tree
-from ifthen.systems.pplx.knowledge import Knowledge
+from ifthen.systems.pplx.knowledge import Knowledge, single_precision
+from ifthen.systems.pplx.spreads import spreads_of
 from ifthen.systems.pplx.value_learning import learn_on
 
 SIZES = (4, 6, 9, 13)
@@ -83,8 +84,7 @@ def drafts_from_trees(bench: Bench, known: Knowledge, terms: bool, sizes: tuple[
         terms: whether to look for sums of features to compare, besides those that the user gave.
         sizes: leaves of the trees.
     """
-    points = known.visited_points
-    costs = bench.costs(known, points)
+    points, costs = bench.labelled(known, known.states)
     given_terms = bench.given_terms
     plain_sizes = PLAIN_SIZES if terms and bench.teacher is None else sizes
     plain_drafts = distilled(points, costs, given_terms, plain_sizes)
@@ -92,7 +92,7 @@ def drafts_from_trees(bench: Bench, known: Knowledge, terms: bool, sizes: tuple[
     if terms:
         weights, known_terms = feature_weights(plain_drafts), np.vstack([known.useful, given_terms])
         term_drafts = best_distilled(bench, points, costs, weights, known_terms, sizes)
-        new_terms = random_terms(bench.rng, points.std(axis=0), weights, NEW_TERMS)
+        new_terms = random_terms(bench.rng, spreads_of(points), weights, NEW_TERMS)
         extra_terms = np.vstack([known_terms, new_terms])
         drafts += fitted_drafts(bench, "fit", term_drafts, extra_terms, points, costs)
     readable = [bench.readable(draft, known) for draft in drafts]
@@ -124,7 +124,7 @@ def visit(bench: Bench, known: Knowledge, drafts: list[Draft]) -> Knowledge:
     playing = bench.sample(np.arange(len(drafts)), n_playing).tolist()
     for i in playing:
         episodes = bench.record(drafts[i], seeds)
-        points += [bench.clipped(bench.sample(episode.points, FROM_AN_EPISODE)) for episode in episodes]
+        points += [bench.sample(episode.points, FROM_AN_EPISODE) for episode in episodes]
         played += episodes
         returns.append(bench.mean_return(episodes))
     n_candidates = TRIED if bench.teacher is None else len(drafts)
@@ -143,11 +143,10 @@ def imitated_states(bench: Bench, known: Knowledge) -> Knowledge:
     max_episodes = bench.episode_factor * IMITATED
     n_episodes = bench.affordable_episodes(bench.quota / 2, known.episode_length, 1, max_episodes)
     episodes = bench.explore(policy, 0.0, bench.seeds(n_episodes), np.uint64(0), known.scaling)
-    points = bench.clipped(np.vstack([episode.points for episode in episodes]))
+    points = single_precision(np.vstack([episode.points for episode in episodes]))
     if known.is_short and bench.teacher is None:
-        latest = known.points[known.moves >= 0][-LATEST:]
-        points = np.vstack([points, bench.clipped(latest)])
-    known = known._replace(states=bench.sample(points, MOST_STATES).astype(np.float32))
+        points = np.vstack([points, known.points[known.moves >= 0][-LATEST:]])
+    known = known._replace(states=bench.sample(points, MOST_STATES))
     if bench.teacher is None and np.isfinite(known.network_return):
         return known
     return known.with_clock(network_return=bench.mean_return(episodes))
@@ -182,7 +181,7 @@ def best_distilled(
     """
     variants = []
     for _ in range(VARIANTS):
-        new_terms = random_terms(bench.rng, points.std(axis=0), weights, NEW_TERMS)
+        new_terms = random_terms(bench.rng, spreads_of(points), weights, NEW_TERMS)
         all_terms = np.unique(np.vstack([new_terms, terms]), axis=0)
         variants.append(distilled(points, costs, all_terms, sizes))
     same_size = zip(*variants, strict=False)

@@ -27,6 +27,7 @@ from ifthen.systems.pplx.changes import (
     fill_term,
 )
 from ifthen.systems.pplx.drafts import Draft, actions_at, are_given, deciders, tidy
+from ifthen.systems.pplx.spreads import spreads_of
 
 ROUNDING = 1e-12
 """Costs that differ by less than this share count as equal."""
@@ -198,7 +199,7 @@ def fit_points(terms: Floats, points: Floats, costs: Floats, given_terms: Floats
     """Return the points to fit a list at, costly ones first; see `fitted` for the arguments."""
     order = np.argsort(-costs.max(axis=1), kind="stable")
     values = np.ascontiguousarray(with_terms(terms, points[order]).T)
-    spreads = np.where(np.ptp(values, axis=1) > 0, values.std(axis=1), 0.0)
+    spreads = np.where(np.ptp(values, axis=1) > 0, spreads_of(values.T), 0.0)
     return FitPoints(values, np.ascontiguousarray(costs[order]), spreads, are_given(terms, given_terms))
 
 

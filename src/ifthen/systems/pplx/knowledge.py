@@ -73,7 +73,7 @@ class Knowledge(NamedTuple):
     moves: NDArray[np.int16]
     rewards: NDArray[np.float32]
     states: NDArray[np.float32]
-    """`(M, features)`: points that were visited, within the features' ranges."""
+    """`(M, features)`: points that were visited; in older files, within the features' ranges."""
     scale: Floats
     """`(2·features + 1,)`: centre and spread of each feature, and what rewards are multiplied by."""
     nets: NDArray[np.float32]
@@ -101,11 +101,6 @@ class Knowledge(NamedTuple):
         """How points and rewards are scaled."""
         features, scale = self.points.shape[1], self.scale.astype(np.float32)
         return Scale(scale[:features], scale[features : 2 * features], float(self.scale[-1]))
-
-    @property
-    def visited_points(self) -> Floats:
-        """The points that were visited, `(M, features)`."""
-        return self.states.astype(np.float64)
 
     @property
     def drafts(self) -> list[Draft]:

@@ -110,7 +110,7 @@ def shortened(bench: Bench, known: Knowledge, draft: Draft) -> tuple[Draft, floa
     )
     seeds, n_screened = bench.seeds(n_episodes), max(2, n_episodes // SCREENED)
     episodes = bench.record(draft, seeds)
-    visited = bench.clipped(np.vstack([episode.points for episode in episodes]))
+    visited = np.vstack([episode.points for episode in episodes])
     shorter_drafts = candidates(bench, known, draft, bench.sample(visited, POLISHED_ON))
     returns = bench.play(shorter_drafts, seeds[:n_screened])
     finalist_rows = np.argsort(-returns.mean(axis=1), kind="stable")[:FINALISTS]
@@ -122,10 +122,10 @@ def shortened(bench: Bench, known: Knowledge, draft: Draft) -> tuple[Draft, floa
     return finalists[best_index], float(losses[best_index]), visited
 
 
-def candidates(bench: Bench, known: Knowledge, draft: Draft, points: Floats) -> list[Draft]:
+def candidates(bench: Bench, known: Knowledge, draft: Draft, visited: Floats) -> list[Draft]:
     """Return the shorter lists with the least cost at points: with one part less, and with several."""
-    costs, steps_before, shorter, chain = bench.costs(known, points), bench.n_steps, draft, list[Draft]()
-    single_drops: list[Draft] = []
+    points, costs = bench.labelled(known, visited)
+    steps_before, shorter, chain, single_drops = bench.n_steps, draft, list[Draft](), list[Draft]()
     while len(chain) < CHAIN and len(shorter.actions) > SHORTEST:
         polished_drafts = []
         for i, reduced in enumerate(shorter_by_one(shorter)):
@@ -216,9 +216,9 @@ def choose_by_values(bench: Bench, known: Knowledge, new_drafts: list[Draft]) ->
         known: what is known.
         new_drafts: more lists to choose from.
     """
-    best_index, points = int(np.nanargmax(known.scores)), known.visited_points
+    best_index, (points, costs) = int(np.nanargmax(known.scores)), bench.labelled(known, known.states)
     known = with_unplayed(known, new_drafts)
-    costs, drafts = bench.costs(known, points), known.drafts
+    drafts = known.drafts
     chosen_indices, least_cost = list[int](), math.inf
     for i in sorted(range(len(drafts)), key=lambda i: drafts[i].size):
         cost = regret(drafts[i], points, costs)
@@ -257,8 +257,8 @@ def pared(bench: Bench, known: Knowledge, draft: Draft, max_cost_rise: float) ->
         draft: the list.
         max_cost_rise: by how much its mean cost where lists go may rise.
     """
-    points = bench.sample(known.visited_points, POLISHED_ON)
-    costs, n_pared = bench.costs(known, points), 0
+    points, costs = bench.labelled(known, bench.sample(known.states, POLISHED_ON))
+    n_pared = 0
     max_cost = regret(draft, points, costs) + max_cost_rise
     while len(draft.actions) > SHORTEST:
         candidate_drafts = [tidy(shorter) for shorter in shorter_by_one(draft)]

@@ -218,7 +218,7 @@ class OnEnvironment(Learner):
         first_drafts = [*(single(action, n_features) for action in range(n_actions)), *self.start_drafts]
         known = Knowledge(
             *memory,
-            states=bench.clipped(memory.points[memory.moves >= 0]).astype(np.float32),
+            states=memory.points[memory.moves >= 0],
             scale=np.concatenate([np.zeros(n_features), np.ones(n_features + 1)]),
             nets=nets,
             **lists.pack(first_drafts),

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.jit import kernel
+from ifthen.jit import kernel, lean_kernel
 from ifthen.randomness import below, fold, uniform
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.systems.pplx.matrices import multiply
@@ -36,8 +36,13 @@ KEEP_SQUARE = np.float32(0.999)
 """Adam's β₂."""
 TINY = np.float32(1e-5)
 """Adam's ε."""
-LARGEST_ERROR = 1.0
-"""Errors beyond this count linearly (Huber's loss)."""
+FAR = np.float32(30.0)
+"""Networks see features up to this many spreads from the centre as they are, and by logarithms beyond."""
+FARTHEST = np.float32(1e38)
+"""Larger distances from the centre, in spreads, count as this one."""
+LARGEST_ERROR = 10.0
+"""Errors beyond this, in units of the spread of returns, count linearly (Huber's loss). With a smaller limit,
+networks would learn medians: losses that are rare and heavy would hardly count."""
 FIRST_OUTPUT = 0.1
 """The last layer begins small, so that all actions begin alike."""
 TERMINAL = -1
@@ -171,6 +176,17 @@ def values_at(network: Layers, x: Floats32, h1: Floats32, h2: Floats32, q: Float
     one_layer(h2, network.w3, network.b3, q)
 
 
+@lean_kernel
+def scaled(value: float, centre: np.float32, spread: np.float32) -> np.float32:
+    """Return how many spreads a value is from the centre; what lies beyond FAR is compressed."""
+    x = (np.float32(value) - centre) / spread
+    if x > FAR:
+        return FAR + np.float32(math.log1p(min(x - FAR, FARTHEST)))
+    if x < -FAR:
+        return -FAR - np.float32(math.log1p(min(-x - FAR, FARTHEST)))
+    return x
+
+
 @kernel
 def action_values(nets: Floats32, scale: Scale, points: Floats, actions: int) -> Floats32:
     """Return the action values `(n, actions)` at points `(n, features)`, each as if it were alone.
@@ -190,7 +206,7 @@ def action_values(nets: Floats32, scale: Scale, points: Floats, actions: int) ->
         network = layers(nets[m * size : (m + 1) * size], features, actions)
         for i in range(n):
             for d in range(features):
-                x[d] = (np.float32(points[i, d]) - scale.centre[d]) / scale.spread[d]
+                x[d] = scaled(points[i, d], scale.centre[d], scale.spread[d])
             values_at(network, x, h1, h2, network_q)
             for a in range(actions):
                 q[i, a] += network_q[a] / np.float32(n_networks)
@@ -226,8 +242,8 @@ def draw_batch(
             if memory.moves[row] < 0:
                 break
         for d in range(x.shape[1]):
-            x[i, d] = (memory.points[first_row, d] - scale.centre[d]) / scale.spread[d]
-            y[i, d] = (memory.points[row, d] - scale.centre[d]) / scale.spread[d]
+            x[i, d] = scaled(memory.points[first_row, d], scale.centre[d], scale.spread[d])
+            y[i, d] = scaled(memory.points[row, d], scale.centre[d], scale.spread[d])
         actions[i], next_rows[i], rewards[i] = memory.moves[first_row], row, total * scale.reward
         factors[i] = 0.0 if memory.moves[row] == TERMINAL else factor
 

@@ -51,7 +51,7 @@ def evolve(bench: Bench, known: Knowledge, last: bool) -> Knowledge:
     sought = [] if known.returns_differ and not known.learnt_nothing else seek(bench, known, seeds[0])
     if bench.quota < PARENTS * n_first * known.episode_length and not sought:
         return known.only_played() if last else known  # too few steps to compare anything
-    points, n_actions, drafts = known.visited_points, bench.task.n_actions, known.drafts + sought
+    points, n_actions, drafts = bench.clipped(known.states), bench.task.n_actions, known.drafts + sought
     returns = bench.play(drafts, seeds[:n_first])
     while bench.n_steps < DRAWING_TAKES * bench.quota:
         children = [random_draft(bench.rng, points, n_actions) for _ in range(CHILDREN)]
@@ -74,9 +74,9 @@ def seek(bench: Bench, known: Knowledge, seed: np.int64) -> list[Draft]:
 
     As long as all lists get the same, less will do, too.
     """
-    if bench.task.n_actions < 2 or not np.ptp(known.visited_points, axis=0).any():
+    points, n_actions = bench.clipped(known.states), bench.task.n_actions
+    if n_actions < 2 or not np.ptp(points, axis=0).any():
         return []
-    points, n_actions = known.visited_points, bench.task.n_actions
     max_steps = bench.n_steps + SEEKING_TAKES * known.budget
     known_returns = bench.play(known.drafts, np.array([seed]))
     while bench.n_steps < max_steps:

@@ -17,6 +17,7 @@ from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.knowledge import Knowledge
 from ifthen.systems.pplx.q_network import NO_ADVICE, longest_cut, train
+from ifthen.systems.pplx.spreads import centres_and_spreads
 from ifthen.systems.pplx.teacher import Teacher
 from ifthen.tasks.gym_task import EnvTask
 
@@ -64,7 +65,8 @@ SHORT_SIGHT = 1 / 3
 learn."""
 LEAST_IN_SHORT = 0.8
 """The smallest discount factor of action values in short plans, unless the task's own is smaller."""
-
+CONSTANT = 1e-8
+"""A feature that varies by at most this share of its size counts as constant."""
 DECAY = 0.5
 """In short plans, weights shrink by this share of the learning rate with each update. Few steps are learnt
 from many times over, and networks would learn them by heart."""
@@ -229,12 +231,13 @@ def keep_if_best(bench: Bench, known: Knowledge) -> Knowledge:
 def scale_of(known: Knowledge, gamma: float) -> Floats:
     """Return centre and spread of the features, and what rewards are multiplied by, from all steps so far."""
     points = known.points.astype(np.float64)
-    spread = points.std(axis=0)
-    spread = np.where(spread > 1e-8 * (1 + np.abs(points).max(axis=0)), spread, 1.0)
+    centre, spread = centres_and_spreads(points)
+    least_spread = np.maximum(CONSTANT * np.abs(points).max(axis=0), np.finfo(np.float32).tiny)
+    spread = np.where(spread > least_spread, spread, 1.0)
     returns, discounted = np.zeros(len(known.moves)), 0.0
     for i in range(len(known.moves) - 1, -1, -1):
         discounted = 0.0 if known.moves[i] < 0 else float(known.rewards[i]) + gamma * discounted
         returns[i] = discounted
     step_returns = returns[known.moves >= 0]
     return_size = max(float(step_returns.std()), abs(float(step_returns.mean())) / 3)
-    return np.concatenate([points.mean(axis=0), spread, [1 / return_size if return_size > 0 else 1.0]])
+    return np.concatenate([centre, spread, [1 / return_size if return_size > 0 else 1.0]])
