@@ -88,9 +88,9 @@ def one_layer(x: list[float], layer: Layer) -> list[float]:
 
 
 def scaled(value: float, centre: float, spread: float) -> float:
-    """How far a value is from the centre, in spreads; beyond ten of them, distances grow like logarithms."""
+    """How far a value is from the centre, in spreads; beyond 30 of them, distances grow like logarithms."""
     distance = (value - centre) / spread
-    return distance if abs(distance) <= 10 else math.copysign(10 + math.log(abs(distance) - 9), distance)
+    return distance if abs(distance) <= 30 else math.copysign(30 + math.log(abs(distance) - 29), distance)
 
 
 def scaled_point(point: Any, scale: Any) -> list[float]:

@@ -133,11 +133,11 @@ def test_units_and_action_values_are_the_oracles(seed: int, n: int) -> None:
 def test_values_far_from_the_centre_are_compressed(value: float, centre: float, spread: float) -> None:
     found = scaled(value, np.float32(centre), np.float32(spread))
     assert found == pytest.approx(naive_values.scaled(value, centre, spread), rel=1e-4, abs=1e-4)
-    assert abs(found) < 30
+    assert abs(found) < 50
 
 
 def test_scaled_values_keep_their_order_and_are_finite() -> None:
-    values = [-1e300, -1e38, -1e5, -11.0, -10.0, -1.0, 0.0, 3.0, 10.0, 10.5, 1e5, 1e38]
+    values = [-1e300, -1e38, -1e5, -31.0, -30.0, -1.0, 0.0, 3.0, 30.0, 30.5, 1e5, 1e38]
     found = [float(scaled(value, np.float32(0), np.float32(1))) for value in values]
     assert np.isfinite(found).all()
     assert found == sorted(found)

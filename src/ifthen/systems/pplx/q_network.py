@@ -36,7 +36,7 @@ KEEP_SQUARE = np.float32(0.999)
 """Adam's β₂."""
 TINY = np.float32(1e-5)
 """Adam's ε."""
-FAR = np.float32(10.0)
+FAR = np.float32(30.0)
 """Networks see features up to this many spreads from the centre as they are, and by logarithms beyond."""
 FARTHEST = np.float32(1e38)
 """Larger distances from the centre, in spreads, count as this one."""
