@@ -64,7 +64,7 @@ class Stock(Fresh):
 
     def __init__(self) -> None:
         self.observation_space = spaces.Box(0, np.array([100, 40, 40, 11], np.float32))
-        self.action_space = spaces.Discrete(len(self.orders))  # type: ignore[assignment]
+        self.action_space = spaces.Discrete(len(self.orders))
 
     def _begin(self, rng: np.random.Generator) -> None:
         self.stock, self.ordered = float(rng.integers(30)), [0, 0]
@@ -91,7 +91,7 @@ class Queues(Fresh):
 
     def __init__(self) -> None:
         self.observation_space = spaces.Box(0, np.array([100, 100, 1, 3, 0.5, 0.5], np.float32))
-        self.action_space = spaces.Discrete(3)  # type: ignore[assignment]
+        self.action_space = spaces.Discrete(3)
 
     def _begin(self, rng: np.random.Generator) -> None:
         self.lengths, self.rates = rng.integers(10, size=2), np.array([0.3, 0.3])
@@ -121,7 +121,7 @@ class Dock(Fresh):
 
     def __init__(self) -> None:
         self.observation_space = spaces.Box(-np.inf, np.inf, (8,), np.float32)
-        self.action_space = spaces.Discrete(len(self.thrusts))  # type: ignore[assignment]
+        self.action_space = spaces.Discrete(len(self.thrusts))
 
     def _begin(self, rng: np.random.Generator) -> None:
         self.position, self.velocity = rng.uniform(-5, 5, 2), np.zeros(2)
@@ -147,7 +147,7 @@ class Greenhouse(Fresh):
 
     def __init__(self) -> None:
         self.observation_space = spaces.Box(-np.inf, np.inf, (12,), np.float32)
-        self.action_space = spaces.Discrete(5)  # type: ignore[assignment]
+        self.action_space = spaces.Discrete(5)
 
     def _begin(self, rng: np.random.Generator) -> None:
         self.inside, self.humidity, self.soil = (
@@ -164,7 +164,7 @@ class Greenhouse(Fresh):
     @property
     def sun(self) -> float:
         """How bright it is."""
-        return max(0.0, np.sin(2 * np.pi * (self.quarter - 24) / 96))
+        return max(0.0, float(np.sin(2 * np.pi * (self.quarter - 24) / 96)))
 
     def _observed(self) -> list[float]:
         angle = 2 * np.pi * self.quarter / 96
@@ -187,8 +187,8 @@ class Greenhouse(Fresh):
         return float(growth - cost - 5 * lost), lost
 
 
-for environment in (Stock, Queues, Dock, Greenhouse):
-    gymnasium.register(f"Fresh/{environment.__name__}-v0", environment)
+for environment in ("Stock", "Queues", "Dock", "Greenhouse"):
+    gymnasium.register(f"Fresh/{environment}-v0", f"{__name__}:{environment}")
 
 
 def base_stock(see: Observation, level: float, swing: float) -> int:

@@ -58,11 +58,6 @@ def no_values(bench: Any, population: Any, *_: Any) -> tuple[Any, float]:
     return population, 0.0
 
 
-def only_down(epochs: Callable[[Any], int]) -> property:
-    """Return a plan on a table that ends with the shortest list."""
-    return property(lambda self: self.rounds + self.longest)
-
-
 def no_terms(bench: Any, population: Any, first: bool, terms: bool) -> Any:
     """Distil into lists that compare single features."""
     return distil.distil(bench, population, first, False)
@@ -92,23 +87,17 @@ SHARED = {
 ON_TABLES: dict[str, Callable[[], list[Any]]] = {
     "everything": list,
     "random actions first": lambda: [patch.object(on_table, "EXPLORE", 1.0)],
-    "one chain": lambda: [patch.object(table_search, "CHAINS", 1), patch.object(on_table, "CHAINS", 1)],
-    "never hot": lambda: [patch.object(table_search, "HOT", table_search.WARM)],
     "no worse list kept": lambda: [
-        patch.object(table_search, name, table_search.COLD / 1000) for name in ("HOT", "WARM", "COLD")
+        patch.object(table_search, name, table_search.COLD / 1000) for name in ("HOT", "COLD")
     ],
-    "no way up": lambda: [patch.object(on_table.OnTable, "epochs", only_down(on_table.OnTable.epochs))],
-    "no shorter list first": lambda: [patch.object(table_search, "neighbours", own_length)],
+    "a quarter of the candidates": lambda: [
+        patch.object(table_search, "FEWEST_CANDIDATES", 7_500),
+        patch.object(table_search, "CANDIDATES_PER_STATE", 50),
+        patch.object(table_search, "MOST_CANDIDATES", 12_500),
+    ],
+    "no longer first search": lambda: [patch.object(on_table, "LONGER", 1)],
     "rules not widened": lambda: [patch.object(table_search, "widen", lambda *_: None)],
 }
-
-
-def own_length(lists: Any, n: int, search: Any) -> list[Any]:
-    """Return the list of a length alone, without what its neighbours give; of one rule, all lists."""
-    return [lists.rules(n, search.table.points)] if n > 1 else NEIGHBOURS(lists, n, search)
-
-
-NEIGHBOURS = table_search.neighbours
 
 
 def task_of(name: str) -> Any:

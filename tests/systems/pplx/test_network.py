@@ -350,9 +350,8 @@ def test_values_are_means_also_where_losses_are_rare_and_heavy() -> None:
     played = [
         Trajectory(points[:1], np.array([1]), np.array([reward]), TERMINATED, points[1]) for reward in rewards
     ]
-    memory = remembered(
-        Memory(points[:0].astype(np.float32), *(np.zeros(0, d) for d in (np.int16, np.float32))), played
-    )
+    nothing = Memory(points[:0].astype(np.float32), np.zeros(0, np.int16), np.zeros(0, np.float32))
+    memory = remembered(nothing, played)
     spread = float(rewards.std())
     scale = Scale(np.zeros(1, np.float32), np.ones(1, np.float32), 1 / spread)
     nets = np.zeros((4, weights_of(1, 2)), np.float32)
