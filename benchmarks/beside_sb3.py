@@ -33,7 +33,7 @@ import numpy as np
 from rows import Row, Rows
 
 import ifthen
-from ifthen.systems.pplx import pplx_on_env
+from ifthen.systems.pplx import first_steps
 from ifthen.tasks.gym_task import EnvTask
 
 ENVIRONMENTS = ("CartPole-v1", "Acrobot-v1", "MountainCar-v0", "LunarLander-v3")
@@ -81,7 +81,7 @@ def ppl_x(task: EnvTask, seed: int, steps: int | None) -> tuple[list[Moment], fl
     seeds = task.validation[:TRIED_ON]
     while last_ruleset is None or system.epoch < system.default_epochs:
         began = time.process_time()
-        with patch.object(pplx_on_env, "time", CLOCK):
+        with patch.object(first_steps, "time", CLOCK):
             system.learn(epochs=1)
         seconds += time.process_time() - began
         if last_ruleset is None or system.ruleset != last_ruleset:

@@ -28,9 +28,8 @@ from rows import Rows
 
 import ifthen
 from ifthen.systems.pplx import distil_values as distil
-from ifthen.systems.pplx import pplx_on_env as on_env
+from ifthen.systems.pplx import network_learning, table_search
 from ifthen.systems.pplx import pplx_on_table as on_table
-from ifthen.systems.pplx import table_search
 from ifthen.systems.pplx.env_plan import DISTIL, EPOCHS, SCRATCH, VALUES
 
 LONG: dict[str, Any] = {"options": {"max_episode_steps": 2000}, "disturbances": {"noise": 0.02}}
@@ -65,17 +64,17 @@ def no_terms(bench: Any, population: Any, first: bool, terms: bool) -> Any:
 
 IN_ENVIRONMENTS: dict[str, Callable[[], list[Any]]] = {
     "everything": list,
-    "no random lists": lambda: [patch.object(on_env, "evolve", keeps)],
+    "no random lists": lambda: [patch.object(network_learning, "evolve", keeps)],
     "no values": lambda: [
-        patch.object(on_env, "learn_values", no_values),
-        patch.object(on_env, "distil", keeps),
+        patch.object(network_learning, "learn_values", no_values),
+        patch.object(network_learning, "distil", keeps),
     ],
-    "no distillation": lambda: [patch.object(on_env, "distil", keeps)],
+    "no distillation": lambda: [patch.object(network_learning, "distil", keeps)],
     "no fitting": lambda: [patch.object(distil, "CHANGES", 0)],
-    "no terms": lambda: [patch.object(on_env, "distil", no_terms)],
-    "no shortening": lambda: [patch.object(on_env, "shorten", keeps)],
-    "no tuning": lambda: [patch.object(on_env, "tune", keeps)],
-    "no last choice": lambda: [patch.object(on_env, "choose", keeps)],
+    "no terms": lambda: [patch.object(network_learning, "distil", no_terms)],
+    "no shortening": lambda: [patch.object(network_learning, "shorten", keeps)],
+    "no tuning": lambda: [patch.object(network_learning, "tune", keeps)],
+    "no last choice": lambda: [patch.object(network_learning, "choose", keeps)],
 }
 BEFORE_LISTS = EPOCHS[SCRATCH] + EPOCHS[VALUES]
 BEFORE_SEARCH = BEFORE_LISTS + EPOCHS[DISTIL]

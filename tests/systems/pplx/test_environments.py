@@ -42,9 +42,11 @@ from ifthen.systems.pplx.env_plan import (
     Plan,
     suited_plan,
 )
+from ifthen.systems.pplx.first_steps import measured_speed
 from ifthen.systems.pplx.knowledge import HUGE, UNPLAYED, Clock, Knowledge, remembered
+from ifthen.systems.pplx.network_learning import distilled
 from ifthen.systems.pplx.policy_search import CANDIDATES
-from ifthen.systems.pplx.pplx_on_env import OnEnvironment, measured_speed
+from ifthen.systems.pplx.pplx_on_env import OnEnvironment
 from ifthen.systems.pplx.q_network import Memory
 from ifthen.systems.pplx.scratch import seek, single
 from ifthen.tasks.gym_task import BLOCK, EPISODE_LIMIT
@@ -208,7 +210,8 @@ def test_where_nothing_was_learnt_lists_are_drawn_until_one_gets_more() -> None:
     found = seek(bench, known, seed[0])
     assert found
     assert bench.play(found, seed).min() > bench.play(known.drafts, seed).max()
-    after = OnEnvironment(system).instead_of_distilling(bench, known)
+    work = env_plan.Work(env_plan.DISTIL, 0, ())
+    after = distilled(bench, known, work, True, [])
     assert after.gain > 0
     assert not after.learnt_nothing
 

@@ -18,7 +18,7 @@ from ifthen import PPLX, DecisionList, env_task, evaluate, load
 from ifthen.errors import ModelFileError
 from ifthen.runs.pruned_policy import pruned_policy
 from ifthen.systems.learning import Goal
-from ifthen.systems.pplx import pplx_on_env, scratch
+from ifthen.systems.pplx import first_steps, scratch
 from ifthen.systems.pplx import value_learning as values
 from ifthen.systems.pplx.bench import FEWEST_PLAYED, FIRST_PLAYED, fitness_of
 from ifthen.systems.pplx.distil_values import SIZES, drafts_from_trees, imitated_states
@@ -292,7 +292,7 @@ def test_long_episodes_are_measured_at_the_beginning_and_the_end_of_a_short_plan
 
 
 def test_the_speed_is_that_of_one_episode_if_it_takes_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pplx_on_env, "TIMED", 0.0)
+    monkeypatch.setattr(first_steps, "TIMED", 0.0)
     system = PPLX(many_actions(100), seed=1, threads=1, steps=1_000).learn(epochs=0)
     bench, played = learner_of(system).bench(0, 0.0), list[int]()
     explore = bench.explore
@@ -302,7 +302,7 @@ def test_the_speed_is_that_of_one_episode_if_it_takes_long_enough(monkeypatch: p
         return explore(policy, epsilon, seeds, *rest, **named)
 
     monkeypatch.setattr(bench, "explore", counted)
-    assert pplx_on_env.measured_speed(bench) > 0
+    assert first_steps.measured_speed(bench) > 0
     assert played == [1]
 
 

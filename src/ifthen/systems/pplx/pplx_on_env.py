@@ -11,7 +11,6 @@ Where few observations are distinct, the last three phases work with counts in p
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -27,53 +26,37 @@ from ifthen.rules.text.terms import terms_in
 from ifthen.simulate.env_simulator import EnvSimulator
 from ifthen.simulate.evaluate import environment_simulator, is_cheap
 from ifthen.simulate.scope import environment
-from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.front import Front, Point
 from ifthen.systems.learning import Goal
 from ifthen.systems.model_file import Model, check_history
 from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx import knowledge
-from ifthen.systems.pplx.bench import LEARNT_ON, Bench, fitness_of, unplayed
+from ifthen.systems.pplx.bench import Bench, fitness_of, unplayed
 from ifthen.systems.pplx.count_learning import counted_epoch, model_for_epoch, model_of
-from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, distil, drafts_from_trees
 from ifthen.systems.pplx.env_plan import (
     CHEAP_PLAN,
-    CHOOSING,
-    DISTIL,
-    DISTILLING,
     EPOCHS,
     SCRATCH,
     SEARCH,
-    SHORTENING,
-    TUNING,
     VALUES,
     WORDS,
     Plan,
-    Work,
     networks_for,
     suited_plan,
 )
-from ifthen.systems.pplx.knowledge import NET_ROWS, Clock, Knowledge, remembered
-from ifthen.systems.pplx.policy_search import choose, choose_by_values, shorten, tune
+from ifthen.systems.pplx.first_steps import first_networks, measured_speed, random_episodes
+from ifthen.systems.pplx.knowledge import Clock, Knowledge, remembered
+from ifthen.systems.pplx.network_learning import network_epoch
 from ifthen.systems.pplx.pplx_learner import Learner
 from ifthen.systems.pplx.pplx_parameters import LEAST_STEPS, PPLXParameters
-from ifthen.systems.pplx.q_network import Memory, fill_network, weights_of
-from ifthen.systems.pplx.scratch import evolve, single
-from ifthen.systems.pplx.value_learning import learn_values
+from ifthen.systems.pplx.q_network import Memory
+from ifthen.systems.pplx.scratch import single
 from ifthen.systems.records import Record
 from ifthen.tasks.gym_task import BLOCK, EnvTask
 
 if TYPE_CHECKING:
     from ifthen.systems.pplx.pplx import PPLX
 
-PROBES = 4
-"""At least this many episodes with random actions come before learning."""
-PROBE_STEPS = 200
-"""Random episodes go on until this many steps are taken."""
-MOST_PROBES = 100
-"""Random episodes stop at this number, however short they are."""
-TIMED = 0.3
-"""The speed is measured over at least this many seconds of play."""
 MOST_ACTIONS = 1000
 """Tasks with more actions than this are refused."""
 OF_KEPT = "kept"
@@ -207,14 +190,12 @@ class OnEnvironment(Learner):
     def begin(self, goal: Goal) -> tuple[Knowledge, Record]:
         """Play a few episodes with random actions."""
         bench, n_features, n_actions = self.bench(0, 0.0), len(self.task.features), self.task.n_actions
-        episodes = list[Trajectory]()
-        while len(episodes) < PROBES or (bench.n_steps < PROBE_STEPS and bench.n_episodes < MOST_PROBES):
-            episodes += bench.explore(None, 1.0, bench.seeds(PROBES), bench.key("probe", bench.n_episodes))
+        episodes = random_episodes(bench)
         mean_length = bench.n_steps / bench.n_episodes
         plan = self.planned(bench, mean_length, goal)
         points = np.zeros((0, n_features), np.float32)
         memory = remembered(Memory(points, np.zeros(0, np.int16), np.zeros(0, np.float32)), episodes)
-        nets = self.first_networks(bench, self.networks(plan))
+        nets = first_networks(bench, self.networks(plan))
         first_drafts = [*(single(action, n_features) for action in range(n_actions)), *self.start_drafts]
         known = Knowledge(
             *memory,
@@ -248,17 +229,6 @@ class OnEnvironment(Learner):
     def networks(self, budget: float) -> int:
         """Return how many networks learn; a teacher's values take one."""
         return networks_for(budget) if self.system.taught is None else 1
-
-    def first_networks(self, bench: Bench, n_networks: int) -> NDArray[np.float32]:
-        """Return networks with random weights, as `Knowledge.nets`."""
-        n_features, n_actions = len(self.task.features), self.task.n_actions
-        size = weights_of(n_features, n_actions)
-        nets = np.zeros((NET_ROWS, n_networks * size), np.float32)
-        for m in range(n_networks):
-            key = bench.key("network", m) if m else bench.key("network")
-            fill_network(key, n_features, n_actions, nets[0, m * size : (m + 1) * size])
-        nets[1] = nets[-1] = nets[0]
-        return nets
 
     def planned(self, bench: Bench, episode_length: float, goal: Goal) -> int:
         """Return the plan's steps: those given, CHEAP_PLAN, or as many as the environment's speed allows.
@@ -298,7 +268,7 @@ class OnEnvironment(Learner):
             plan_steps_left = known.budget - before["steps"]
             known, error = counted_epoch(bench, known, model, self.parameters, work, plan_steps_left)
         else:
-            known, error = self.network_epoch(bench, known, work)
+            known, error = network_epoch(bench, known, work, self.parameters.terms, self.start_drafts)
         known = self.with_kept_episodes(bench, known)
         return known, self.row(known, before, bench, error)
 
@@ -306,7 +276,7 @@ class OnEnvironment(Learner):
         """Return what is known with a plan of the goal's steps, if it is made for them."""
         if self.parameters.steps is not None or not is_enough_for_a_plan(goal):
             return known
-        nets = self.first_networks(self.bench(0, 0.0), self.networks(goal.target))
+        nets = first_networks(self.bench(0, 0.0), self.networks(goal.target))
         return known.with_clock(budget=goal.target)._replace(nets=nets)
 
     @staticmethod
@@ -318,53 +288,6 @@ class OnEnvironment(Learner):
         if bench.episode_factor == 1:
             return known
         return bench.with_scores(known._replace(fitness=np.full_like(known.fitness, np.nan))).only_played()
-
-    def network_epoch(self, bench: Bench, known: Knowledge, work: Work) -> tuple[Knowledge, float | None]:
-        """Go one epoch on where a network says what actions are worth; return its values' error, too."""
-        if work.phase == VALUES:
-            return learn_values(bench, known, work.phase_epoch, EPOCHS[VALUES])
-        if work.phase == SCRATCH:
-            return self.from_scratch(bench, known, work.ends_phase), None
-        if work.phase == DISTIL:
-            return self.distilled(bench, known, work.begins_phase), None
-        return self.searched(bench, known, work), None
-
-    def from_scratch(self, bench: Bench, known: Knowledge, last: bool) -> Knowledge:
-        """Seek lists at random, beside the one to start from."""
-        return bench.with_candidates(evolve(bench, known, last=last), self.start_drafts)
-
-    def distilled(self, bench: Bench, known: Knowledge, first: bool) -> Knowledge:
-        """Imitate the values, if there are any."""
-        if first and bench.teacher is None and known.learnt_nothing:
-            return self.instead_of_distilling(bench, known)
-        return distil(bench, known, first=first, terms=self.parameters.terms)
-
-    def searched(self, bench: Bench, known: Knowledge, work: Work) -> Knowledge:
-        """Imitate the values once more, tune lists, shorten them, or choose among them."""
-        if known.by_counts:  # the plan is over, and nothing is counted any more
-            return choose(bench, known)
-        if work.activity == DISTILLING:
-            return distil(bench, known, first=False, terms=self.parameters.terms)
-        if work.activity == TUNING:
-            return tune(bench, known, work.before.count(TUNING))
-        if work.activity == CHOOSING:
-            return self.last_choice(bench, known)
-        return shorten(bench, known, first=work.before[-1:] != (SHORTENING,))
-
-    def last_choice(self, bench: Bench, known: Knowledge) -> Knowledge:
-        """Score the lists that may be handed out: the good ones, or in a short plan those of the values."""
-        if not known.is_short or bench.teacher is not None:
-            return choose(bench, known)
-        new_drafts = drafts_from_trees(bench, known, self.parameters.terms, SHORT_SIZES + SIZES)
-        return choose_by_values(bench, known, new_drafts)
-
-    def instead_of_distilling(self, bench: Bench, known: Knowledge) -> Knowledge:
-        """Seek lists at random with the steps of the whole phase: there are no values to imitate.
-
-        This happens where rewards mislead: every way to the goal costs something that doing nothing saves.
-        """
-        bench.quota *= EPOCHS[DISTIL]
-        return self.from_scratch(bench, known, last=True)
 
     def row(self, known: Knowledge, before: Record | None, bench: Bench, error: float | None) -> Record:
         """Return the history's row of an epoch."""
@@ -479,17 +402,3 @@ class OnEnvironment(Learner):
 def is_enough_for_a_plan(goal: Goal) -> bool:
     """Return whether a goal is in steps, and these are enough for a plan."""
     return goal.unit == "steps" and goal.target >= LEAST_STEPS
-
-
-def measured_speed(bench: Bench) -> float:
-    """Return the steps that one process takes in a second, with random actions; nothing is learnt."""
-    n_episodes, counts_before = 1, (bench.n_steps, bench.n_episodes)
-    while True:
-        steps_before, began = bench.n_steps, time.perf_counter()
-        bench.explore(None, 1.0, bench.seeds(n_episodes), bench.key("timed", n_episodes), alone=True)
-        seconds = time.perf_counter() - began
-        if seconds >= TIMED or n_episodes >= LEARNT_ON:
-            speed = (bench.n_steps - steps_before) / seconds
-            bench.n_steps, bench.n_episodes = counts_before
-            return speed
-        n_episodes *= 4

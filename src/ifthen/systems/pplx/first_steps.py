@@ -1,0 +1,56 @@
+"""Before learning in an environment: a few random episodes, its speed, and networks that know nothing."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.simulate.trajectories import Trajectory
+from ifthen.systems.pplx.bench import LEARNT_ON, Bench
+from ifthen.systems.pplx.knowledge import NET_ROWS
+from ifthen.systems.pplx.q_network import fill_network, weights_of
+
+PROBES = 4
+"""At least this many episodes with random actions come before learning."""
+PROBE_STEPS = 200
+"""Random episodes go on until this many steps are taken."""
+MOST_PROBES = 100
+"""Random episodes stop at this number, however short they are."""
+TIMED = 0.3
+"""The speed is measured over at least this many seconds of play."""
+
+
+def random_episodes(bench: Bench) -> list[Trajectory]:
+    """Play a few episodes with random actions."""
+    episodes = list[Trajectory]()
+    while len(episodes) < PROBES or (bench.n_steps < PROBE_STEPS and bench.n_episodes < MOST_PROBES):
+        episodes += bench.explore(None, 1.0, bench.seeds(PROBES), bench.key("probe", bench.n_episodes))
+    return episodes
+
+
+def first_networks(bench: Bench, n_networks: int) -> NDArray[np.float32]:
+    """Return networks with random weights, as `Knowledge.nets`."""
+    n_features, n_actions = len(bench.task.features), bench.task.n_actions
+    size = weights_of(n_features, n_actions)
+    nets = np.zeros((NET_ROWS, n_networks * size), np.float32)
+    for m in range(n_networks):
+        key = bench.key("network", m) if m else bench.key("network")
+        fill_network(key, n_features, n_actions, nets[0, m * size : (m + 1) * size])
+    nets[1] = nets[-1] = nets[0]
+    return nets
+
+
+def measured_speed(bench: Bench) -> float:
+    """Return the steps that one process takes in a second, with random actions; nothing is learnt."""
+    n_episodes, counts_before = 1, (bench.n_steps, bench.n_episodes)
+    while True:
+        steps_before, began = bench.n_steps, time.perf_counter()
+        bench.explore(None, 1.0, bench.seeds(n_episodes), bench.key("timed", n_episodes), alone=True)
+        seconds = time.perf_counter() - began
+        if seconds >= TIMED or n_episodes >= LEARNT_ON:
+            speed = (bench.n_steps - steps_before) / seconds
+            bench.n_steps, bench.n_episodes = counts_before
+            return speed
+        n_episodes *= 4
