@@ -5,7 +5,6 @@ With NUMBA_ENABLE_CUDASIM=1 there is no such memory, and arrays are copied insid
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -16,9 +15,9 @@ from numpy.typing import NDArray
 from ifthen.rules.batch import Intervals, Layout, RuleBatch, put_interval
 from ifthen.rules.feature import Feature
 from ifthen.simulate.gpu import THREADS, GpuStream, gpu_kernel, launch, n_blocks, simulated
+from ifthen.simulate.gpu_queue import wait_for
 
 cuda: Any = _cuda  # a part of Numba without types
-POLL_SECONDS = 0.001
 
 
 @gpu_kernel
@@ -79,19 +78,6 @@ class Memory:
         launch(lay_out, n_blocks(lows.size), THREADS, work)
         laid_out: Intervals = self.put(name, Intervals.around(rules, features, work.lows, work.highs))
         return laid_out
-
-
-def wait_for(stream: GpuStream) -> None:
-    """Wait for the work of a stream, and let other threads use the device and the processors meanwhile.
-
-    A copy that waits in the driver holds up the launches of all threads, and a thread that waits there keeps
-    a processor busy.
-    """
-    if stream and not simulated():
-        event = cuda.event(timing=False)
-        event.record(stream)
-        while not event.query():
-            time.sleep(POLL_SECONDS)
 
 
 def fetched(array: Any, stream: GpuStream = 0) -> NDArray[Any]:

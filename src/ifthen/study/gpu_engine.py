@@ -65,12 +65,14 @@ class Cuda:
                 warn(f"the engine is 'cuda', but {device}. The CPU runs all trials.")
                 yield processes
                 return
-            local.start()
             crew = GpuCrew(local)
+            starting = threading.Thread(target=local.start)  # takes seconds, in which the GPU can begin
+            starting.start()
             try:
                 yield crew
             finally:
                 crew.end()
+                starting.join()
 
 
 @dataclass
@@ -139,16 +141,20 @@ class GpuCrew:
                 batches.setdefault((trial.system, trial.task, order.plan_json, epoch), []).append(
                     (order, system)
                 )
-            for batch in batches.values():
+            # The longest come first, and have the most urgent queues: the study is not done before they are.
+            longest_first = sorted(
+                batches.values(), key=lambda batch: -pittsburgh_gpu.most_steps(batch[0][1])
+            )
+            for number, batch in enumerate(longest_first):
                 size = max(1, gpu.SCRATCH_BYTES // pittsburgh_gpu.bytes_of_trial(batch[0][1]))
                 for start in range(0, len(batch), size):
-                    self._batches.submit(self._learn, batch[start : start + size])
+                    self._batches.submit(self._learn, batch[start : start + size], number / len(batches))
         except Exception as problem:  # the processes can do it all
             warn(f"trials cannot be sorted for the GPU ({problem}). The CPU runs them.")
             for order in orders:
                 self._pass_on(order)
 
-    def _learn(self, batch: Sequence[tuple[Order, PittsburghSystem]]) -> None:
+    def _learn(self, batch: Sequence[tuple[Order, PittsburghSystem]], rank: float) -> None:
         """Let trials learn side by side to their end, or to a stop; hand them on to the processes."""
         from ifthen.systems.pittsburgh_gpu import Trials
 
@@ -158,7 +164,7 @@ class GpuCrew:
         stop = folder / STOP
         moments: list[Moment | None] = [system.now if system.started else None for _, system in batch]
         try:
-            trials = Trials([system for _, system in batch])
+            trials = Trials([system for _, system in batch], rank)
             for trial_files in files:
                 trial_files.begin()
             saved_at, saving = time.monotonic(), 0.0

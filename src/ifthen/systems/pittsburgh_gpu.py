@@ -19,7 +19,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import cuda as _cuda
 from numpy.typing import NDArray
 
 from ifthen.errors import TaskError
@@ -33,7 +32,6 @@ from ifthen.simulate.byte_tables import byte_game
 from ifthen.simulate.gpu import (
     THREADS,
     WARP,
-    GpuStream,
     Repeated,
     n_blocks,
     repeated_for,
@@ -43,6 +41,7 @@ from ifthen.simulate.gpu import (
 from ifthen.simulate.gpu_bytes import ByteLanes, byte_launch
 from ifthen.simulate.gpu_lanes import Lanes, lanes_launch
 from ifthen.simulate.gpu_memory import Memory, fetched
+from ifthen.simulate.gpu_queue import new_queue
 from ifthen.simulate.gpu_table import exact_on_gpu
 from ifthen.simulate.scope import tabular
 from ifthen.simulate.table_noise import Plan, plan
@@ -65,7 +64,7 @@ from ifthen.systems.records import Records
 from ifthen.systems.system import System
 from ifthen.tasks.tabular_task import Dynamics, TabularTask
 
-cuda: Any = _cuda  # a part of Numba without types
+WORKSPACE_ORDER: Any = "F"
 SLOTS = 4 if simulated() else 25
 """The most generations between two looks at what they got."""
 FEWER_SLOTS = (SLOTS, SLOTS // 5 or 1, 1)
@@ -98,16 +97,23 @@ def bytes_of_trial(system: PittsburghSystem) -> int:
     return pop_size * 4 * (numbers + workspace + 12 * SLOTS)
 
 
+def most_steps(system: PittsburghSystem) -> int:
+    """Return how many steps the rulesets of a trial take in a generation at most: how long it may last."""
+    task = tabular(system.task, "a GPU")
+    return system.parameters.sizes[0] * len(task.z) * task.t_max * (1 + system.learns_strengths)
+
+
 class Trials:
     """Trials of one system on one task, all at the same epoch, on a GPU.
 
     Args:
         systems: the systems, which differ in their seeds alone; not started, or all as far.
+        rank: how urgent they are among all that share the GPU, from 0 to 1 (`gpu_queue.new_queue`).
     """
 
-    def __init__(self, systems: Sequence[PittsburghSystem]) -> None:
+    def __init__(self, systems: Sequence[PittsburghSystem], rank: float = 1.0) -> None:
         self.systems = list(systems)
-        self.stream: GpuStream = 0 if simulated() else cuda.stream()
+        self.stream = new_queue(rank)
         self._memory, self._side = Memory(self.stream), 0
         self._slot_seconds = 0.0
         first_system = self.systems[0]
@@ -193,8 +199,9 @@ class Trials:
         workspace = new_workspace(parameters.sizes[1], task.t_max if learns else 1, eta, x0, task.dynamics)
         scratch = workspace._asdict()
         rates = memory.put("rates", scratch.pop("rates"))
+        # Threads go on in step, so what they have at the same place of their arrays stands side by side.
         space = {
-            name: memory.empty(name, (trials * n, *array.shape), array.dtype)
+            name: memory.empty(name, (trials * n, *array.shape), array.dtype, WORKSPACE_ORDER)
             for name, array in scratch.items()
         }
         return Learning(
