@@ -41,15 +41,31 @@ def new_queue(rank: float = 1.0) -> GpuStream:
     return queue  # type: ignore[no-any-return]  # Numba has no types
 
 
-def wait_for(queue: GpuStream) -> None:
-    """Wait for the work of a queue, and let other threads use the device and the processors meanwhile.
+class Mark:
+    """A place in a queue of work: all that stands in it now.
 
-    A copy that waits in the driver holds up the launches of all threads, and a thread that waits there keeps
-    a processor busy. Threads that ask all the time hold each other up, too.
+    Args:
+        queue: the queue.
     """
-    if queue and not simulated():
-        event, pause = cuda.event(timing=False), FIRST_POLL_SECONDS
-        event.record(queue)
-        while not event.query():
+
+    def __init__(self, queue: GpuStream) -> None:
+        self._event: Any = None
+        if queue and not simulated():
+            self._event = cuda.event(timing=False)
+            self._event.record(queue)
+
+    def wait(self) -> None:
+        """Wait until the work before it is done, and let other threads use the device meanwhile.
+
+        A thread that waits in the driver holds up the launches of all threads and keeps a processor busy.
+        Threads that ask all the time hold each other up, too.
+        """
+        pause = FIRST_POLL_SECONDS
+        while self._event is not None and not self._event.query():
             time.sleep(pause)
             pause = min(POLL_GROWTH * pause, LONGEST_POLL_SECONDS)
+
+
+def wait_for(queue: GpuStream) -> None:
+    """Wait for the work of a queue."""
+    Mark(queue).wait()

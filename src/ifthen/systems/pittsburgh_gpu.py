@@ -14,6 +14,7 @@ of that, by columns.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -41,7 +42,7 @@ from ifthen.simulate.gpu import (
 from ifthen.simulate.gpu_bytes import ByteLanes, byte_launch
 from ifthen.simulate.gpu_lanes import Lanes, lanes_launch
 from ifthen.simulate.gpu_memory import Memory, fetched
-from ifthen.simulate.gpu_queue import new_queue
+from ifthen.simulate.gpu_queue import Mark, new_queue
 from ifthen.simulate.gpu_table import exact_on_gpu
 from ifthen.simulate.scope import tabular
 from ifthen.simulate.table_noise import Plan, plan
@@ -64,11 +65,12 @@ from ifthen.systems.records import Records
 from ifthen.systems.system import System
 from ifthen.tasks.tabular_task import Dynamics, TabularTask
 
-WORKSPACE_ORDER: Any = "F"
 SLOTS = 4 if simulated() else 25
 """The most generations between two looks at what they got."""
 FEWER_SLOTS = (SLOTS, SLOTS // 5 or 1, 1)
 """How many there can be. Memory is kept for each: the GPU waits for all its work where some is given back."""
+AHEAD = 4
+"""The most generations that stand in a queue. A full queue holds up the launches of all threads."""
 LOOK_SECONDS = 4.0
 """The most seconds between two looks, where generations take less."""
 
@@ -199,9 +201,8 @@ class Trials:
         workspace = new_workspace(parameters.sizes[1], task.t_max if learns else 1, eta, x0, task.dynamics)
         scratch = workspace._asdict()
         rates = memory.put("rates", scratch.pop("rates"))
-        # Threads go on in step, so what they have at the same place of their arrays stands side by side.
         space = {
-            name: memory.empty(name, (trials * n, *array.shape), array.dtype, WORKSPACE_ORDER)
+            name: memory.empty(name, (trials * n, *array.shape), array.dtype)
             for name, array in scratch.items()
         }
         return Learning(
@@ -244,8 +245,12 @@ class Trials:
         slots = min(next(fitting, 1), target - self._epoch)
         self._memory.put("taken", np.zeros(SLOTS, dtype=np.int64))
         self._memory.put("counts", np.zeros(self._keeping.counts.shape, dtype=np.int64))
+        ends: deque[Mark] = deque()
         for slot in range(slots):
+            if len(ends) == AHEAD:
+                ends.popleft().wait()
             self._generation(slot)
+            ends.append(Mark(self.stream))
         self._update_systems(slots)
         self._slot_seconds = (time.perf_counter() - began) / slots
 
