@@ -5,6 +5,7 @@ With NUMBA_ENABLE_CUDASIM=1 there is no such memory, and arrays are copied insid
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -15,9 +16,10 @@ from numpy.typing import NDArray
 from ifthen.rules.batch import Intervals, Layout, RuleBatch, put_interval
 from ifthen.rules.feature import Feature
 from ifthen.simulate.gpu import THREADS, GpuStream, gpu_kernel, launch, n_blocks, simulated
-from ifthen.simulate.gpu_queue import wait_for
 
 cuda: Any = _cuda  # a part of Numba without types
+FIRST_PAUSE, LONGEST_PAUSE, PAUSE_GROWTH = 0.001, 0.008, 1.1
+"""Seconds that a thread sleeps between two questions whether its work is done."""
 
 
 @gpu_kernel
@@ -78,6 +80,20 @@ class Memory:
         launch(lay_out, n_blocks(lows.size), THREADS, work)
         laid_out: Intervals = self.put(name, Intervals.around(rules, features, work.lows, work.highs))
         return laid_out
+
+
+def wait_for(stream: GpuStream) -> None:
+    """Wait for the work of a stream, and let other threads use the device and the processors meanwhile.
+
+    A copy that waits in the driver holds up the launches of all threads, and a thread that waits there keeps
+    a processor busy. Threads that ask all the time hold each other up, too.
+    """
+    if stream and not simulated():
+        event, pause = cuda.event(timing=False), FIRST_PAUSE
+        event.record(stream)
+        while not event.query():
+            time.sleep(pause)
+            pause = min(PAUSE_GROWTH * pause, LONGEST_PAUSE)
 
 
 def fetched(array: Any, stream: GpuStream = 0) -> NDArray[Any]:

@@ -163,20 +163,20 @@ class GpuCrew:
                 batches.setdefault((trial.system, trial.task, order.plan_json, epoch), []).append(
                     (order, system)
                 )
-            # The longest come first, and have the most urgent queues: the study is not done before they are.
+            # The longest begin first: the study is not done before they are.
             longest_first = sorted(
                 batches.values(), key=lambda batch: -pittsburgh_gpu.most_steps(batch[0][1])
             )
-            for number, batch in enumerate(longest_first):
+            for batch in longest_first:
                 size = max(1, gpu.SCRATCH_BYTES // pittsburgh_gpu.bytes_of_trial(batch[0][1]))
                 for start in range(0, len(batch), size):
-                    self._batches.submit(self._learn, batch[start : start + size], number / len(batches))
+                    self._batches.submit(self._learn, batch[start : start + size])
         except Exception as problem:  # the processes can do it all
             warn(f"trials cannot be sorted for the GPU ({problem}). The CPU runs them.")
             for order in orders:
                 self._pass_on(order)
 
-    def _learn(self, batch: Sequence[tuple[Order, PittsburghSystem]], rank: float) -> None:
+    def _learn(self, batch: Sequence[tuple[Order, PittsburghSystem]]) -> None:
         """Let trials learn side by side to their end, or to a stop; hand them on to the processes."""
         from ifthen.systems.pittsburgh_gpu import Trials
 
@@ -187,7 +187,7 @@ class GpuCrew:
         moments: list[Moment | None] = [system.now if system.started else None for _, system in batch]
         try:
             with self._laying_out:
-                trials = Trials([system for _, system in batch], rank)
+                trials = Trials([system for _, system in batch])
             for trial_files in files:
                 trial_files.begin()
             saved_at = time.monotonic()

@@ -14,12 +14,12 @@ of that, by columns.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numba import cuda as _cuda
 from numpy.typing import NDArray
 
 from ifthen.errors import TaskError
@@ -33,6 +33,7 @@ from ifthen.simulate.byte_tables import byte_game
 from ifthen.simulate.gpu import (
     THREADS,
     WARP,
+    GpuStream,
     Repeated,
     n_blocks,
     repeated_for,
@@ -42,7 +43,6 @@ from ifthen.simulate.gpu import (
 from ifthen.simulate.gpu_bytes import ByteLanes, byte_launch
 from ifthen.simulate.gpu_lanes import Lanes, lanes_launch
 from ifthen.simulate.gpu_memory import Memory, fetched
-from ifthen.simulate.gpu_queue import Mark, new_queue
 from ifthen.simulate.gpu_table import exact_on_gpu
 from ifthen.simulate.scope import tabular
 from ifthen.simulate.table_noise import Plan, plan
@@ -65,12 +65,11 @@ from ifthen.systems.records import Records
 from ifthen.systems.system import System
 from ifthen.tasks.tabular_task import Dynamics, TabularTask
 
+cuda: Any = _cuda  # a part of Numba without types
 SLOTS = 4 if simulated() else 25
 """The most generations between two looks at what they got."""
 FEWER_SLOTS = (SLOTS, SLOTS // 5 or 1, 1)
 """How many there can be. Memory is kept for each: the GPU waits for all its work where some is given back."""
-AHEAD = 4
-"""The most generations that stand in a queue. A full queue holds up the launches of all threads."""
 LOOK_SECONDS = 4.0
 """The most seconds between two looks, where generations take less."""
 
@@ -110,12 +109,11 @@ class Trials:
 
     Args:
         systems: the systems, which differ in their seeds alone; not started, or all as far.
-        rank: how urgent they are among all that share the GPU, from 0 to 1 (`gpu_queue.new_queue`).
     """
 
-    def __init__(self, systems: Sequence[PittsburghSystem], rank: float = 1.0) -> None:
+    def __init__(self, systems: Sequence[PittsburghSystem]) -> None:
         self.systems = list(systems)
-        self.stream = new_queue(rank)
+        self.stream: GpuStream = 0 if simulated() else cuda.stream()
         self._memory, self._side = Memory(self.stream), 0
         self._slot_seconds = 0.0
         first_system = self.systems[0]
@@ -245,12 +243,8 @@ class Trials:
         slots = min(next(fitting, 1), target - self._epoch)
         self._memory.put("taken", np.zeros(SLOTS, dtype=np.int64))
         self._memory.put("counts", np.zeros(self._keeping.counts.shape, dtype=np.int64))
-        ends: deque[Mark] = deque()
         for slot in range(slots):
-            if len(ends) == AHEAD:
-                ends.popleft().wait()
             self._generation(slot)
-            ends.append(Mark(self.stream))
         self._update_systems(slots)
         self._slot_seconds = (time.perf_counter() - began) / slots
 
