@@ -45,6 +45,8 @@ FACTORS = (1, 10, 100)
 MOST_GENERATIONS = 100_000
 SAVE_SECONDS = 60.0
 PACKED = "histories.parquet"
+COLUMNS = 3
+"""Panels beside each other."""
 MEASURES = ("performance", "exact_performance", "unseen_performance")
 
 
@@ -208,22 +210,34 @@ def lines(axes: Axes, table: polars.DataFrame) -> None:
 
 
 def draw(table: polars.DataFrame) -> Figure:
-    """Draw a panel for each system and task."""
+    """Draw a panel for each system and task, the systems below each other."""
     tasks = [task for task in TASKS if task in table["task"].unique()]
     systems = [system for system in SYSTEMS if system in table["system"].unique()]
-    figure = Figure(figsize=(style.WIDTH, 1.9 * len(systems)), layout="constrained")
-    panels = figure.subplots(len(systems), len(tasks), squeeze=False, sharex=True, sharey="col")
-    for row, system in enumerate(systems):
-        for column, task in enumerate(tasks):
-            axes = panels[row, column]
-            panel_rows = table.filter((table["system"] == system) & (table["task"] == task))
-            lines(axes, panel_rows)
+    n_rows = -(-len(tasks) // COLUMNS) * len(systems)
+    figure = Figure(figsize=(style.WIDTH, 1.9 * n_rows), layout="constrained")
+    panels = figure.subplots(n_rows, COLUMNS, squeeze=False, sharex=True)
+    for number, task in enumerate(tasks):
+        for row, system in enumerate(systems):
+            axes = panels[number // COLUMNS * len(systems) + row, number % COLUMNS]
+            if row:
+                axes.sharey(panels[number // COLUMNS * len(systems), number % COLUMNS])
+            lines(axes, table.filter((table["system"] == system) & (table["task"] == task)))
             axes.set_xscale("log")
             axes.set_title(f"{system}, {task}", fontsize=style.SMALL)
             style.bare(axes)
-    panels[-1, 0].set_xlabel("seconds of learning", fontsize=style.MEDIUM)
-    panels[0, 0].set_ylabel("performance", fontsize=style.MEDIUM)
-    panels[0, 0].legend(frameon=False, fontsize=style.SMALL)
+    for axes in panels.ravel()[len(tasks) * len(systems) :]:
+        axes.set_visible(False)
+    figure.supxlabel("seconds of learning", fontsize=style.MEDIUM)
+    figure.supylabel("performance that is held out", fontsize=style.MEDIUM)
+    figure.legend(
+        *panels[0, 0].get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=len(FACTORS),
+        title="times the usual population",
+        frameon=False,
+        fontsize=style.SMALL,
+        title_fontsize=style.SMALL,
+    )
     return figure
 
 
