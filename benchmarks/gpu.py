@@ -32,6 +32,7 @@ from ifthen.simulate.evaluate import simulator_of
 from ifthen.simulate.gpu import Backend
 from ifthen.simulate.gpu_twin import blocks_for
 from ifthen.simulate.simulator import Measured, Reinforcement
+from ifthen.simulate.table_simulator import TableSimulator
 from ifthen.systems.pittsburgh import PittsburghParameters, first_population, next_generation
 from ifthen.tasks.task import Method, Noise, Task
 
@@ -115,7 +116,8 @@ def forgetful(simulator: Any, rules: RuleBatch) -> Callable[[], object]:
     """Return work that measures a population of which nothing is remembered."""
 
     def work() -> object:
-        simulator._known.clear()
+        if isinstance(simulator, TableSimulator):
+            simulator._results.clear()
         return simulator.fitness(rules, 0)
 
     return work

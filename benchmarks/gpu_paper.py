@@ -3,11 +3,13 @@
     python benchmarks/gpu_paper.py --out runs/gpu-paper
     python benchmarks/gpu_paper.py --compare runs/gpu-paper/histories.parquet results/paper/histories.parquet
     python benchmarks/gpu_paper.py --profile
+    python benchmarks/gpu_paper.py --profile --every
 
 A short study before compiles everything, and is not timed. The time is that of the whole study: from the
 start of its processes to the last file. `--compare` looks for numbers that differ between two files of
-histories. `--profile` times the steps of a generation of thirty trials. Needs a GPU of NVIDIA
-and numba-cuda (pip install '.[cuda]'), but for `--engine local` and `--compare`.
+histories. `--profile` times the steps of a generation of thirty trials, of a few systems and tasks or, with
+`--every`, of all. Needs a GPU of NVIDIA and numba-cuda (pip install '.[cuda]'), but for `--engine local` and
+`--compare`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -127,13 +130,14 @@ def timed_launches(spent: dict[str, float]) -> Iterator[None]:
         targets[0].__call__, targets[1].launch = original_call, original_launch
 
 
-def profile() -> None:
+def profile(every: bool) -> None:
     """Time the kernels of a generation of thirty trials, alone on the GPU."""
     from ifthen.systems.pittsburgh_gpu import Trials
 
-    plan = plan_of_ppl()
+    plan, whole = plan_of_ppl(), 0.0
+    cells = [trial[:2] for trial in plan.trials_to_run() if trial.seed == 0] if every else CELLS
     print("\nms a generation of 30 trials       all    " + "per kernel, each to its end")
-    for system, task in CELLS:
+    for system, task in cells:
         trials = Trials([plan.make_system(Trial(system, task, seed)) for seed in range(30)])  # type: ignore[misc]
         trials.advance(0)
         while trials.epoch < GENERATIONS:
@@ -149,6 +153,8 @@ def profile() -> None:
         pace = 30 * (steps[-1] - steps[-1 - GENERATIONS]) / GENERATIONS / 1e6
         milliseconds = 1e3 * total / GENERATIONS
         print(f"{system} {task:<20} {milliseconds:10.2f}    {kernel_times}; {pace:.0f} M steps", flush=True)
+        whole += milliseconds
+    print(f"all one after the other: {whole:.0f} ms a generation, {whole / 4:.0f} s for 250 of them")
 
 
 def seconds(trials: Any, generations: int) -> float:
@@ -171,6 +177,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=250)
     parser.add_argument("--tasks", nargs="+")
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--every", action="store_true")
     parser.add_argument("--compare", type=Path, nargs=2)
     options = parser.parse_args()
     if options.compare:
@@ -178,7 +185,7 @@ def main() -> None:
         return
     device = gpu.find_device()
     print(f"{machine()}, {available_threads()} cores\n{device}")
-    work: Callable[[], None] = profile if options.profile else lambda: study(options)
+    work: Callable[[], None] = partial(profile, options.every) if options.profile else partial(study, options)
     work()
 
 

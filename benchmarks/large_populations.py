@@ -1,14 +1,15 @@
 """What 10 and 100 times the population bring PPL-DL and PPL-ST: performance against seconds.
 
     python benchmarks/large_populations.py --out runs/large-populations
-    python benchmarks/large_populations.py --out runs/large-populations --backend cuda --seconds 10
+    python benchmarks/large_populations.py --out runs/large-populations --backend cuda --threads 16 \
+        --seconds 4 --generations 50 --most-seconds 10
     python benchmarks/large_populations.py --out runs/large-populations --tell --image large-populations.png
     python benchmarks/large_populations.py --out runs/large-populations --pack results/large-populations
 
 Every training goes on until it has both `--generations` and `--seconds`, so that populations can be compared
-after equally many generations and after equally many seconds. Seconds are those of learning alone: processor
-seconds on one thread where the CPU plays, seconds of the clock where a GPU does. Compilation is not counted.
-PPL-X has no population.
+after equally many generations and after equally many seconds, but none for longer than `--most-seconds`.
+Seconds are those of learning alone: processor seconds where the CPU plays, on one thread unless `--threads`
+says more; seconds of the clock where a GPU does. Compilation is not counted. PPL-X has no population.
 
 A training that has ended is not done again, and one that was stopped goes on from its last save. `--tell`
 prints a table of all that is there, also of packed results, and draws a figure.
@@ -44,6 +45,8 @@ FACTORS = (1, 10, 100)
 MOST_GENERATIONS = 100_000
 SAVE_SECONDS = 60.0
 PACKED = "histories.parquet"
+COLUMNS = 3
+"""Panels beside each other."""
 MEASURES = ("performance", "exact_performance", "unseen_performance")
 
 
@@ -66,38 +69,41 @@ class Effort(NamedTuple):
 
     generations: int
     seconds: float
+    most_seconds: float
     backend: Any
+    threads: int
 
     def clock(self) -> float:
         """Return the seconds on the clock that counts."""
         return time.process_time() if self.backend == "cpu" else time.perf_counter()
 
 
-def learner_of(training: Training, backend: Any) -> Any:
+def learner_of(training: Training, effort: Effort) -> Any:
     """Return the system of a training, not trained yet."""
     system = SYSTEMS[training.system]
     usual_size = system(training.task).parameters.sizes[0]
-    size = {"pop_size": training.factor * usual_size, "backend": backend}
-    return system(training.task, seed=training.seed, threads=1, **size)
+    size = {"pop_size": training.factor * usual_size, "backend": effort.backend}
+    return system(training.task, seed=training.seed, threads=effort.threads, **size)
 
 
 def train(training: Training, folder: Path, effort: Effort) -> None:
     """Train, or go on where the last save was; write the history."""
     model, clock_file = training.file(folder, ".zip"), training.file(folder, ".seconds.json")
-    learner_of(training._replace(factor=1), effort.backend).learn(epochs=1)  # compiles, and lays out z
+    learner_of(training._replace(factor=1), effort).learn(epochs=1)  # compiles, and lays out z
     spent: list[float] = []
     if model.exists():
-        learner = load(model, threads=1)
+        learner = load(model, threads=effort.threads)
         spent = json.loads(clock_file.read_text())[: len(learner.now.records)]
     else:
-        learner = learner_of(training, effort.backend)
+        learner = learner_of(training, effort)
         began = effort.clock()
         learner.learn(epochs=0)
         spent = [effort.clock() - began]
     began, saved = effort.clock(), time.monotonic()
 
     def goes_on() -> bool:
-        return learner.epoch < effort.generations or spent[-1] < effort.seconds
+        is_short = learner.epoch < effort.generations or spent[-1] < effort.seconds
+        return is_short and spent[-1] < effort.most_seconds
 
     def after_epoch(_: Any) -> bool:
         nonlocal began, saved
@@ -204,22 +210,34 @@ def lines(axes: Axes, table: polars.DataFrame) -> None:
 
 
 def draw(table: polars.DataFrame) -> Figure:
-    """Draw a panel for each system and task."""
+    """Draw a panel for each system and task, the systems below each other."""
     tasks = [task for task in TASKS if task in table["task"].unique()]
     systems = [system for system in SYSTEMS if system in table["system"].unique()]
-    figure = Figure(figsize=(style.WIDTH, 1.9 * len(systems)), layout="constrained")
-    panels = figure.subplots(len(systems), len(tasks), squeeze=False, sharex=True, sharey="col")
-    for row, system in enumerate(systems):
-        for column, task in enumerate(tasks):
-            axes = panels[row, column]
-            panel_rows = table.filter((table["system"] == system) & (table["task"] == task))
-            lines(axes, panel_rows)
+    n_rows = -(-len(tasks) // COLUMNS) * len(systems)
+    figure = Figure(figsize=(style.WIDTH, 1.9 * n_rows), layout="constrained")
+    panels = figure.subplots(n_rows, COLUMNS, squeeze=False, sharex=True)
+    for number, task in enumerate(tasks):
+        for row, system in enumerate(systems):
+            axes = panels[number // COLUMNS * len(systems) + row, number % COLUMNS]
+            if row:
+                axes.sharey(panels[number // COLUMNS * len(systems), number % COLUMNS])
+            lines(axes, table.filter((table["system"] == system) & (table["task"] == task)))
             axes.set_xscale("log")
             axes.set_title(f"{system}, {task}", fontsize=style.SMALL)
             style.bare(axes)
-    panels[-1, 0].set_xlabel("seconds of learning", fontsize=style.MEDIUM)
-    panels[0, 0].set_ylabel("performance", fontsize=style.MEDIUM)
-    panels[0, 0].legend(frameon=False, fontsize=style.SMALL)
+    for axes in panels.ravel()[len(tasks) * len(systems) :]:
+        axes.set_visible(False)
+    figure.supxlabel("seconds of learning", fontsize=style.MEDIUM)
+    figure.supylabel("performance that is held out", fontsize=style.MEDIUM)
+    figure.legend(
+        *panels[0, 0].get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=len(FACTORS),
+        title="times the usual population",
+        frameon=False,
+        fontsize=style.SMALL,
+        title_fontsize=style.SMALL,
+    )
     return figure
 
 
@@ -246,6 +264,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--generations", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--most-seconds", type=float, default=float("inf"))
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--tell", action="store_true")
     parser.add_argument("--image", type=Path, default=Path("runs/large-populations.png"))
@@ -264,7 +284,9 @@ def main() -> None:
     if options.backend == "cuda" and isinstance(gpu.find_device(), str):
         raise SystemExit(f"there is no GPU to learn with: {gpu.find_device()}.")
     print(f"{machine()}\n{gpu.find_device()}")
-    effort = Effort(options.generations, options.seconds, options.backend)
+    effort = Effort(
+        options.generations, options.seconds, options.most_seconds, options.backend, options.threads
+    )
     for training in trainings(options):
         file = training.file(options.out, ".parquet")
         if not file.exists():

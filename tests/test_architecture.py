@@ -162,6 +162,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "byte_of_block": naive.play,
         "new_lane": naive.play,
         "play_on": naive.play,
+        "codes_at": naive.play,
     },
     "simulate.game": {"settle": naive_envs.episode},
     "simulate.twin_play": {

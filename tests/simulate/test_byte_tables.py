@@ -29,19 +29,19 @@ TASKS = {
 }
 
 
-def played_in_bytes(task: TabularTask, policies: np.ndarray, noise: Noise, look_ups: int = 5) -> Played:
+def played_in_bytes(task: TabularTask, policies: np.ndarray, noise: Noise, rounds: int = 2) -> Played:
     """Return what policies get that are played as tables of bytes, a few look-ups at a time."""
     game, z, n, n_states = byte_game(task, noise == "stream"), plan(task), *policies.shape
     assert game is not None
     out = Played(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.bool_))
     for i, actions in enumerate(policies):
         firsts = [first_byte(item, actions, game) for item in range(n_states * game.steps.shape[2])]
-        entries = range(n_states * game.width)
+        entries = range(game.rows * game.width)
         ones = np.array(firsts, dtype=np.uint8)
         table = np.array([byte_of_block(entry, ones, n_states, game) for entry in entries], dtype=np.uint8)
         lane = new_lane(game)
         while 0 <= lane.episode < len(z.starts):
-            lane = play_on(lane, look_ups, table, game)
+            lane = play_on(lane, rounds, table, game)
         if lane.episode < 0:
             put_result(i, 0.0, 0, 0, True, z, out)
         else:
@@ -63,7 +63,7 @@ def test_tables_of_bytes_give_the_bits_of_the_cpu(name: str, noise: Noise) -> No
 
 
 @both_noises
-@pytest.mark.parametrize(("most_bytes", "block"), [(50, 1), (100, 2), (300, 3), (900, 4)])
+@pytest.mark.parametrize(("most_bytes", "block"), [(100, 1), (300, 2), (900, 3), (2700, 4)])
 def test_they_give_them_for_look_ups_of_any_length(
     most_bytes: int, block: int, noise: Noise, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,8 +7,11 @@ an episode gains is known from its length and from the kind of its end. So an en
 - from D on, an end: D + kind · block + j, where step j = 0, 1, … of the block ends the episode. The last kind
   is that of a state without a rule.
 
-A look-up needs the outcomes of its block as one number, and so does the next one. That number is loaded while
-the entry is: where the episode goes on, its place in the noise is known before.
+The row of an end has nothing but that end. So a round of four look-ups needs no branches: an episode that has
+ended stays where it is, and how many of the look-ups began before the end tells when that was.
+
+A look-up needs the outcomes of its block as one number. Those of the next round are loaded during a round:
+where the episode goes on, its place in the noise is known before.
 
 Results have the bits of `ifthen.simulate.table_play`, whatever `block` is here: gains are looked up in a
 table that is worked out as its episodes are.
@@ -30,6 +33,8 @@ BYTES_EACH = 4096
 """The most bytes of a policy's table. Larger tables take fewer look-ups, but fewer policies fit at a time."""
 LONGEST = 8
 """The most steps of a look-up."""
+ROUND = 4
+"""Look-ups of a round, as written out in `play_on`."""
 Short = Any
 """A whole number of 32 bits: a GPU takes two instructions for one of 64."""
 
@@ -40,16 +45,17 @@ class ByteGame(NamedTuple):
     steps: NDArray[np.uint8]
     """`(D, A, K)`: the entry of one step."""
     memo: NDArray[np.uint8]
-    """`(|z| · t_max + block,)`: as `Plan.memo`, for `block` steps, and some more."""
+    """`(|z| · t_max + 2 · ROUND · block,)`: as `Plan.memo`, for `block` steps, and zeros: rounds end late."""
     numbers: NDArray[np.int32]
-    """`(4,)`: D, block, width and t_max. In memory, as a GPU works with such numbers faster than with those
-    that it gets with a launch."""
+    """`(7,)`: D, block, width, t_max, kinds, share and |z|. In memory, as a GPU works with such numbers
+    faster than with those that it gets with a launch. `share` is 256 / block, rounded up: multiplying by it
+    is faster than dividing by `block`."""
     block: int
     """Steps of a look-up."""
-    share: int
-    """256 / block, rounded up: multiplying is faster than dividing by `block`."""
     width: int
-    """K**block, the entries of a state."""
+    """K**block, the entries of a row."""
+    rows: int
+    """The states and the ends, each of which has a row of a policy's table."""
     t_max: int
     """Steps until truncation."""
     kinds: int
@@ -98,12 +104,12 @@ def byte_game(task: TabularTask, streamed: bool) -> ByteGame | None:
         return None
     kinds = np.searchsorted(rewards, model.reward)
     steps = np.where(is_end, n_states + kinds * block, model.next_state).astype(np.uint8)
-    memo = np.zeros(len(z.memo) + block, dtype=np.uint8)
+    memo = np.zeros(len(z.memo) + 2 * ROUND * block, dtype=np.uint8)
     remember_outcomes(z.key, z.cuts, z.t_max, z.t_max, block, memo[: len(z.memo)])
-    width, share, gains = outcomes**block, -(-256 // block), gains_of(z, rewards).ravel()
-    numbers = np.array([n_states, block, width, z.t_max], dtype=np.int32)
-    sizes = block, share, width, z.t_max, len(rewards)
-    return ByteGame(steps, memo, numbers, *sizes, gains, z.starts.astype(np.uint8), streamed)
+    width, share, n_kinds, starts = outcomes**block, -(-256 // block), len(rewards), z.starts.astype(np.uint8)
+    numbers = np.array([n_states, block, width, z.t_max, n_kinds, share, len(starts)], dtype=np.int32)
+    sizes = block, width, n_states + (n_kinds + 1) * block, z.t_max, n_kinds
+    return ByteGame(steps, memo, numbers, *sizes, gains_of(z, rewards).ravel(), starts, streamed)
 
 
 def byte_block(n_states: int, outcomes: int, kinds: int, t_max: int) -> int:
@@ -112,7 +118,7 @@ def byte_block(n_states: int, outcomes: int, kinds: int, t_max: int) -> int:
     while (
         block < min(LONGEST, t_max)
         and outcomes ** (block + 1) <= 256
-        and n_states * outcomes ** (block + 1) <= BYTES_EACH
+        and (n_states + kinds * (block + 1)) * outcomes ** (block + 1) <= BYTES_EACH
         and n_states + kinds * (block + 1) <= 256
         and kinds * (block + 1) <= 64  # so far a share gives the bits of a quotient
     ):
@@ -148,6 +154,8 @@ def byte_of_block(entry: int, firsts: NDArray[np.uint8], n_states: int, game: By
     scale: Any = np.uint32(game.width)
     s: Any = np.uint32(entry) // scale
     remainder: Any = np.uint32(np.uint32(entry) - s * scale)
+    if s >= n_states:
+        return np.int32(s)
     for j in range(game.block):
         scale = np.uint32(scale // outcomes)
         digit = np.uint32(remainder // scale)
@@ -166,30 +174,39 @@ def new_lane(game: ByteGame) -> Lane:
 
 
 @inlined_kernel
-def play_on(lane: Lane, look_ups: int, table: NDArray[np.uint8], game: ByteGame) -> Lane:
-    """Play a policy for some look-ups, or to its end.
+def play_on(lane: Lane, rounds: int, table: NDArray[np.uint8], game: ByteGame) -> Lane:
+    """Play a policy for some rounds of look-ups, or to its end.
 
     Args:
         lane: where it is.
-        look_ups: how many.
+        rounds: how many.
         table: its table of blocks.
         game: what all policies share.
     """
     # Numbers have 32 bits, and ends are handled almost without branches: a GPU is slow at others.
     s, position, end, episode, steps, truncated, total, last = lane
-    states, block, width, t_max = game.numbers[0], game.numbers[1], game.numbers[2], game.numbers[3]
-    kinds, episodes, remaining = np.int32(game.kinds), np.int32(len(game.starts)), np.int32(look_ups)
-    code = np.int32(game.memo[np.uint32(position)])
+    numbers, memo = game.numbers, game.memo
+    states, block, width, t_max = numbers[0], numbers[1], numbers[2], numbers[3]
+    kinds, share, episodes, remaining = numbers[4], numbers[5], numbers[6], np.int32(rounds)
+    ahead = np.int32(ROUND * block)
+    code1, code2, code3, code4 = codes_at(position, block, memo)
     while remaining > 0:
         remaining = np.int32(remaining - 1)
-        entry = np.int32(table[np.uint32(np.int32(s * width) + code)])
-        position = np.int32(position + block)
-        next_code = np.int32(game.memo[np.uint32(position)])  # need not wait for the entry
-        if (entry >= states) | (position >= end):
-            end_code = np.int32(entry - states)
-            kind = np.int32(end_code * np.int32(game.share) >> 8)
-            t = np.int32(np.int32(position - end + t_max) - block + 1 + end_code - np.int32(kind * block))
-            is_truncated = (entry < states) | (t > t_max)
+        arrived_at = np.int32(position + ahead)
+        next1, next2, next3, next4 = codes_at(arrived_at, block, memo)  # need not wait for the entries
+        entry1 = np.int32(table[np.uint32(np.int32(s * width) + code1)])
+        entry2 = np.int32(table[np.uint32(np.int32(entry1 * width) + code2)])
+        entry3 = np.int32(table[np.uint32(np.int32(entry2 * width) + code3)])
+        s = np.int32(table[np.uint32(np.int32(entry3 * width) + code4)])
+        if (s >= states) | (arrived_at >= end):
+            went_on = np.int32(
+                np.int32(entry1 < states) + np.int32(entry2 < states) + np.int32(entry3 < states)
+            )
+            end_code = np.int32(s - states)
+            kind = np.int32(np.int32(end_code * share) >> 8)
+            block_start = np.int32(np.int32(position - end + t_max) + np.int32(went_on * block))
+            t = np.int32(block_start + 1 + end_code - np.int32(kind * block))
+            is_truncated = (s < states) | (t > t_max)
             if (kind == kinds) & (not is_truncated):
                 episode = np.int32(-1)
                 break
@@ -203,11 +220,26 @@ def play_on(lane: Lane, look_ups: int, table: NDArray[np.uint8], game: ByteGame)
                 total += last
                 break
             s = np.int32(game.starts[np.uint32(episode)])
-            arrived_at = position
             position = steps if game.streamed else np.int32(episode * t_max)
             end = np.int32(position + t_max)
-            start_code = np.int32(game.memo[np.uint32(position)])
-            code = next_code if position == arrived_at else start_code
+            # Asking whether they differ keeps the compiler from loading codes only when they are needed.
+            is_there = position == arrived_at
+            start1, start2, start3, start4 = codes_at(position, block, memo)
+            code1, code2 = next1 if is_there else start1, next2 if is_there else start2
+            code3, code4 = next3 if is_there else start3, next4 if is_there else start4
         else:
-            s, code = entry, next_code
+            position, code1, code2, code3, code4 = arrived_at, next1, next2, next3, next4
     return Lane(s, position, end, episode, steps, truncated, total, last)
+
+
+@inlined_kernel
+def codes_at(position: Short, block: Short, memo: NDArray[np.uint8]) -> tuple[Short, Short, Short, Short]:
+    """Return the outcomes of the next blocks of a round."""
+    second = np.int32(position + block)
+    third = np.int32(second + block)
+    return (
+        np.int32(memo[np.uint32(position)]),
+        np.int32(memo[np.uint32(second)]),
+        np.int32(memo[np.uint32(third)]),
+        np.int32(memo[np.uint32(np.int32(third + block))]),
+    )

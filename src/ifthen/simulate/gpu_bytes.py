@@ -3,7 +3,8 @@
 With one stream of noise each step needs the one before, through all episodes. So a policy is one thread, and
 what counts is how many policies play at the same time, and how soon each has its next state. Tables of bytes
 stand in the fast memory of a block of few threads, which lay them out together. A thread whose policy has
-played takes another. Threads look for others after `LOOK_UPS` look-ups, so that they need not ask at each.
+played takes another. Threads look for others after `ROUNDS` rounds of look-ups, so that they need not ask at
+each.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ LANES = 2 if simulated() else 4
 The others help to lay out tables."""
 TOGETHER = 4 if simulated() else 32
 """Threads of a block."""
-LOOK_UPS = 256
+ROUNDS = 64
 POLICIES_EACH = 2
 """Policies that a thread plays one after the other, where there are enough of them."""
 
@@ -55,9 +56,9 @@ def play_bytes(work: ByteLanes, slot: int) -> None:
     tables = cuda.shared.array(0, uint8)
     game, z = work.game, work.plan
     n, n_states = work.policies.shape
-    size, step_entries = n_states * game.width, n_states * game.steps.shape[2]
+    size, step_entries = game.rows * game.width, n_states * game.steps.shape[2]
     firsts = tables[lanes * size :]
-    table = tables[thread * size : (thread + 1) * size] if thread < lanes else tables
+    table = tables[thread * size :]
     out = Played(
         work.played.performance[slot],
         work.played.steps[slot],
@@ -91,7 +92,7 @@ def play_bytes(work: ByteLanes, slot: int) -> None:
         if not cuda.syncthreads_or(int(is_playing)):
             break
         if is_playing:
-            lane = play_on(lane, LOOK_UPS, table, game)
+            lane = play_on(lane, ROUNDS, table, game)
             if lane.episode < 0:
                 put_result(i, 0.0, 0, 0, True, z, out)
                 is_playing = False
@@ -104,5 +105,5 @@ def byte_launch(work: ByteLanes, stream: GpuStream) -> Repeated:
     """Return the launch that plays policies, given a slot; no more threads than keep the device busy."""
     n, n_states = work.policies.shape
     blocks = min(n_blocks(n, LANES), max(PROCESSORS // 2, n_blocks(n, LANES * POLICIES_EACH)))
-    n_bytes = n_states * (LANES * work.game.width + work.game.steps.shape[2])
+    n_bytes = LANES * work.game.rows * work.game.width + n_states * work.game.steps.shape[2]
     return Repeated(play_bytes, blocks, TOGETHER, work, stream=stream, shared_bytes=n_bytes)

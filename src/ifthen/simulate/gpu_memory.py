@@ -18,7 +18,8 @@ from ifthen.rules.feature import Feature
 from ifthen.simulate.gpu import THREADS, GpuStream, gpu_kernel, launch, n_blocks, simulated
 
 cuda: Any = _cuda  # a part of Numba without types
-POLL_SECONDS = 0.001
+FIRST_PAUSE, LONGEST_PAUSE, PAUSE_GROWTH = 0.001, 0.008, 1.1
+"""Seconds that a thread sleeps between two questions whether its work is done."""
 
 
 @gpu_kernel
@@ -85,13 +86,14 @@ def wait_for(stream: GpuStream) -> None:
     """Wait for the work of a stream, and let other threads use the device and the processors meanwhile.
 
     A copy that waits in the driver holds up the launches of all threads, and a thread that waits there keeps
-    a processor busy.
+    a processor busy. Threads that ask all the time hold each other up, too.
     """
     if stream and not simulated():
-        event = cuda.event(timing=False)
+        event, pause = cuda.event(timing=False), FIRST_PAUSE
         event.record(stream)
         while not event.query():
-            time.sleep(POLL_SECONDS)
+            time.sleep(pause)
+            pause = min(PAUSE_GROWTH * pause, LONGEST_PAUSE)
 
 
 def fetched(array: Any, stream: GpuStream = 0) -> NDArray[Any]:

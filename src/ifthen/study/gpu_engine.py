@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 AT_ONCE = 32
 """The most batches of trials that share the GPU. Threads of a GPU wait much: another batch fills the gaps."""
 SAVING_SHARE = 20
-"""Checkpoints take at most this part of the time."""
+"""Checkpoints take at most this part of the time, and one batch of trials saves at a time."""
 
 
 class Order(NamedTuple):
@@ -43,6 +43,25 @@ class Order(NamedTuple):
     plan_json: str
     trial: Trial
     ended: Future[Ended | None]
+
+
+class Saving:
+    """Checkpoints of all batches: one batch after the other, and at most a part of the time."""
+
+    def __init__(self) -> None:
+        self._lock, self._began, self._spent = threading.Lock(), time.monotonic(), 0.0
+
+    def may_begin(self) -> bool:
+        """Return whether a batch may save now; it must, then."""
+        within_share = SAVING_SHARE * self._spent <= time.monotonic() - self._began
+        return within_share and self._lock.acquire(blocking=False)
+
+    def __enter__(self) -> None:
+        self._since = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self._spent += time.monotonic() - self._since
+        self._lock.release()
 
 
 @dataclass
@@ -65,12 +84,14 @@ class Cuda:
                 warn(f"the engine is 'cuda', but {device}. The CPU runs all trials.")
                 yield processes
                 return
-            local.start()
             crew = GpuCrew(local)
+            starting = threading.Thread(target=local.start)  # takes seconds, in which the GPU can begin
+            starting.start()
             try:
                 yield crew
             finally:
                 crew.end()
+                starting.join()
 
 
 @dataclass
@@ -85,6 +106,9 @@ class GpuCrew:
     _running: dict[Future[Any], Order] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _ending: threading.Event = field(default_factory=threading.Event)
+    _laying_out: threading.Lock = field(default_factory=threading.Lock)
+    """Batches are laid out one after the other, so that the first need not wait for the last."""
+    _saving: Saving = field(default_factory=Saving)
 
     def __post_init__(self) -> None:
         self._batches = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="ifthen-gpu")
@@ -139,7 +163,11 @@ class GpuCrew:
                 batches.setdefault((trial.system, trial.task, order.plan_json, epoch), []).append(
                     (order, system)
                 )
-            for batch in batches.values():
+            # The longest begin first: the study is not done before they are.
+            longest_first = sorted(
+                batches.values(), key=lambda batch: -pittsburgh_gpu.most_steps(batch[0][1])
+            )
+            for batch in longest_first:
                 size = max(1, gpu.SCRATCH_BYTES // pittsburgh_gpu.bytes_of_trial(batch[0][1]))
                 for start in range(0, len(batch), size):
                     self._batches.submit(self._learn, batch[start : start + size])
@@ -158,22 +186,22 @@ class GpuCrew:
         stop = folder / STOP
         moments: list[Moment | None] = [system.now if system.started else None for _, system in batch]
         try:
-            trials = Trials([system for _, system in batch])
+            with self._laying_out:
+                trials = Trials([system for _, system in batch])
             for trial_files in files:
                 trial_files.begin()
-            saved_at, saving = time.monotonic(), 0.0
+            saved_at = time.monotonic()
             while trials.epoch < plan.epochs and not stop.exists() and not self._ending.is_set():
                 trials.advance(plan.epochs)
                 moments = [system.now for _, system in batch]
                 for trial_files in files:
                     with suppress(OSError):  # nothing depends on it
                         trial_files.progress.write_text(str(trials.epoch))
-                if time.monotonic() - saved_at > max(plan.checkpoint_seconds, SAVING_SHARE * saving):
-                    began = time.monotonic()
-                    for (_, system), trial_files in zip(batch, files, strict=True):
-                        system.save(trial_files.checkpoint)
+                if time.monotonic() - saved_at > plan.checkpoint_seconds and self._saving.may_begin():
+                    with self._saving:
+                        for (_, system), trial_files in zip(batch, files, strict=True):
+                            system.save(trial_files.checkpoint)
                     saved_at = time.monotonic()
-                    saving = saved_at - began
         except Exception as problem:  # whatever it is, the processes can go on
             lines = str(problem).strip().splitlines() or [type(problem).__name__]
             warn(f"the GPU failed ({lines[0][:200]}). The CPU goes on with {order.trial.system}.")

@@ -98,6 +98,12 @@ def bytes_of_trial(system: PittsburghSystem) -> int:
     return pop_size * 4 * (numbers + workspace + 12 * SLOTS)
 
 
+def most_steps(system: PittsburghSystem) -> int:
+    """Return how many steps the rulesets of a trial take in a generation at most: how long it may last."""
+    task = tabular(system.task, "a GPU")
+    return system.parameters.sizes[0] * len(task.z) * task.t_max * (1 + system.learns_strengths)
+
+
 class Trials:
     """Trials of one system on one task, all at the same epoch, on a GPU.
 
