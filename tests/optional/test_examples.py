@@ -31,7 +31,8 @@ def run(name: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess
 
 
 def test_every_example_is_tested() -> None:
-    assert {path.name for path in EXAMPLES.glob("*.py")} == set(NEEDS)
+    needs_nothing = {"heating.py"}  # tests/test_docs.py plays it
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(NEEDS) | needs_nothing
 
 
 @pytest.mark.parametrize("name", NEEDS)

@@ -214,7 +214,7 @@ def test_only_one_goal_can_be_given(name: str) -> None:
 def test_nothing_said_means_the_systems_default_epochs(name: str) -> None:
     system = make(name)
     whole = system.default_epochs
-    assert whole == {"PPL-X": 19, "SAMUEL": 50, "ZCS": 200}.get(name, 250)
+    assert whole == {"PPL-X": 15, "SAMUEL": 50, "ZCS": 200}.get(name, 250)
     assert system.learn(epochs=2).learn(callback=lambda own: own.epoch < whole + 9).epoch == whole + 2
 
 
