@@ -48,11 +48,6 @@ itself: they are not pruned. Rules compare sums of two features, which it finds,
     "taxi": "Fetch a passenger and bring them to their destination.",
     "cliff-walking": "Walk along a cliff without falling.",
 }
-FRONT_NOTES = {
-    "Acrobot-v1": """ The seeds were trained again after the table of [PPL-X](pplx.md#what-it-reaches):
-its numbers differ a little.""",
-}
-"""What is to be said of single fronts."""
 HEAD = """# Gallery
 
 Policies that `ifthen` has learnt for Gymnasium's environments. Each table has all ten trials of a system,
@@ -138,7 +133,7 @@ def front_part(title: str) -> str:
     return (
         f"**The front: what fewer tests cost.** PPL-X, {len(trials)} seeds. Of each seed, the list with the "
         f"best score in training among those with at most this many tests; returns are of "
-        f"{data['episodes']:,} test seeds.{FRONT_NOTES.get(title, '')}\n\n{table}\n\n"
+        f"{data['episodes']:,} test seeds.\n\n{table}\n\n"
         f'<img src="images/{name}" width="560" alt="Returns against tests, in {title}">\n\n'
         f"```sh\nifthen study run studies/{data['study']}.toml --out runs/{data['study']}\n"
         f"python benchmarks/fronts_of_study.py runs/{data['study']} --episodes {data['episodes']} "
