@@ -33,6 +33,7 @@ from ifthen.systems.pplx.env_plan import (
     EPOCHS,
     LEAST_SHARE,
     NEEDED,
+    ORDINARY,
     PLANS,
     ROUNDS,
     SCRATCH,
@@ -452,7 +453,7 @@ def test_scaled_features_vary_by_1_and_scaled_returns_about_as_much(seed: int, g
         n = int(draws.integers(1, 8))
         points = np.column_stack([draws.normal(3, 2, n + 1), np.full(n + 1, 7.0), 1e-3 * draws.random(n + 1)])
         played.append(Trajectory(points[:-1], np.zeros(n, np.int64), draws.normal(size=n), 0, points[-1]))
-    known = known_of([single(0, FEATURES)], [0.0]).with_episodes(played)
+    known = known_of([single(0, FEATURES)], [0.0]).with_episodes(played, 0.1)
     every = np.vstack([np.vstack([e.points, e.last]) for e in played])
     returns = [
         sum(gamma**k * r for k, r in enumerate(e.rewards[t:])) for e in played for t in range(len(e.rewards))
@@ -469,7 +470,8 @@ def test_scaled_features_vary_by_1_and_scaled_returns_about_as_much(seed: int, g
 def test_values_look_about_as_far_ahead_as_an_episode_lasts(
     gamma: float, t_max: int, expected: float
 ) -> None:
-    assert values.discount(env_task("CartPole-v1", gamma=gamma, t_max=t_max)) == pytest.approx(expected)
+    task = env_task("CartPole-v1", gamma=gamma, t_max=t_max)
+    assert values.discount(task, ORDINARY, np.inf) == pytest.approx(expected)
 
 
 @given(lists)

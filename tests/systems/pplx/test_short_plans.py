@@ -23,9 +23,9 @@ from ifthen.systems.pplx import value_learning as values
 from ifthen.systems.pplx.bench import FEWEST_PLAYED, FIRST_PLAYED, fitness_of
 from ifthen.systems.pplx.distil_values import SIZES, drafts_from_trees, imitated_states
 from ifthen.systems.pplx.drafts import actions_at
-from ifthen.systems.pplx.env_plan import EPOCHS, MOST_NETWORKS, ROUNDS
+from ifthen.systems.pplx.env_plan import ENOUGH_STEPS, EPOCHS, MOST_NETWORKS, ORDINARY, ROUNDS, SHORT
 from ifthen.systems.pplx.fit import regret
-from ifthen.systems.pplx.knowledge import ENOUGH_STEPS, UNPLAYED, Knowledge, is_short
+from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
 from ifthen.systems.pplx.policy_search import MOST_CHOSEN, POLISHED_ON, WORTH, choose_by_values, pared
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
 from ifthen.systems.pplx.q_network import CUT, TERMINAL, longest_cut, weights_of
@@ -82,11 +82,11 @@ def test_few_steps_find_the_features_that_matter() -> None:
 @given(st.floats(1e3, 1e9))
 def test_the_fewer_steps_the_more_networks(budget: float) -> None:
     learner = learner_of(seeker())
-    own = learner.networks(budget)
+    own = learner.plan.networks(budget)
     assert 1 <= own <= MOST_NETWORKS
-    assert own >= learner.networks(2 * budget)
-    assert learner.networks(1e3) == MOST_NETWORKS
-    assert learner.networks(400_000) == 1
+    assert own >= learner.plan.networks(2 * budget)
+    assert learner.plan.networks(1e3) == MOST_NETWORKS
+    assert learner.plan.networks(400_000) == 1
 
 
 def test_networks_differ_and_are_saved_and_loaded(tmp_path: Path) -> None:
@@ -109,23 +109,24 @@ def test_a_goal_in_steps_gets_the_networks_of_its_plan() -> None:
     system.learn(epochs=0)
     system.learn(total_timesteps=2_000)
     assert networks_in(system) == MOST_NETWORKS
-    assert system.now.population.is_short
+    assert learner_of(system).settings(system.now.population) == SHORT
 
 
 def test_a_teachers_values_take_one_network() -> None:
     system = PPLX(haystack(), seed=1, threads=1, steps=STEPS, teacher=lambda observation: 0)
-    assert learner_of(system).networks(STEPS) == 1
-    assert learner_of(system).plan.rounds(STEPS) == ROUNDS != learner_of(seeker()).plan.rounds(STEPS)
+    plan, own_plan = learner_of(system).plan, learner_of(seeker()).plan
+    assert plan.networks(STEPS) == 1
+    assert plan.settings(STEPS).rounds == ROUNDS != own_plan.settings(STEPS).rounds
 
 
 @given(st.floats(1e3, ENOUGH_STEPS - 1))
 def test_the_phases_of_a_short_plan_share_all_of_its_steps(budget: float) -> None:
-    assert is_short(budget)
     learner = learner_of(seeker())
+    assert learner.plan.settings(budget) == SHORT
     quotas = [learner.plan.quota(epoch, budget) for epoch in range(1, PLAN)]
     assert sum(quotas) == pytest.approx(budget)
     assert quotas[-1] == max(quotas[-EPOCHS[4] :])  # most of the search is the last choice
-    assert not is_short(ENOUGH_STEPS)
+    assert learner.plan.settings(ENOUGH_STEPS) == ORDINARY
 
 
 def test_lists_are_fitted_where_values_were_learnt_too() -> None:
@@ -335,8 +336,8 @@ def test_values_look_ahead_a_part_of_an_episode_in_short_plans(
     t_max: int, longest: float, expected: float
 ) -> None:
     task = env_task("CartPole-v1", t_max=t_max)
-    assert values.discount_in_short(task, longest) == pytest.approx(expected)
-    assert values.discount_in_short(env_task("CartPole-v1", gamma=0.5, t_max=t_max), longest) == 0.5
+    assert values.discount(task, SHORT, longest) == pytest.approx(expected)
+    assert values.discount(env_task("CartPole-v1", gamma=0.5, t_max=t_max), SHORT, longest) == 0.5
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.booleans()), max_size=8))
@@ -364,7 +365,7 @@ def test_an_environments_own_limit_shortens_the_sight_of_short_plans_alone() -> 
     assert longest_cut(known.moves) == 20 < task.t_max
     assert values.discount_of(learner.bench(99, 0.0), known) == pytest.approx(0.85)
     longer = known.with_clock(budget=1e6)
-    assert values.discount_of(learner.bench(99, 0.0), longer) == values.discount(task) > 0.85
+    assert values.discount_of(learner.bench(99, 0.0), longer) == values.discount(task, ORDINARY, 20) > 0.85
 
 
 @pytest.mark.parametrize(("steps", "plays"), [(STEPS, True), (200_000, False)])

@@ -17,6 +17,7 @@ from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx.counted_table import CountModel, Lookup
 from ifthen.systems.pplx.drafts import Draft
+from ifthen.systems.pplx.env_plan import PlanSettings, settings_for
 from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge, single_precision
 from ifthen.systems.pplx.q_network import Scale, action_values, explore
@@ -233,6 +234,14 @@ class Bench:
     def sample(self, rows: NDArray[Any], max_rows: int) -> NDArray[Any]:
         """Return some of the rows at random, in their order."""
         return rows if len(rows) <= max_rows else rows[np.sort(self.rng.permutation(len(rows))[:max_rows])]
+
+    def settings(self, known: Knowledge) -> PlanSettings:
+        """Return what the plan does in its own way, as it is short or not."""
+        return settings_for(known.budget, self.teacher is not None)
+
+    def with_episodes(self, known: Knowledge, episodes: list[Trajectory]) -> Knowledge:
+        """Return what is known after more episodes."""
+        return known.with_episodes(episodes, self.settings(known).latest_weight)
 
     def with_states(self, known: Knowledge, points: Floats) -> Knowledge:
         """Return what is known with more points that were visited; of too many, some go at random."""

@@ -17,7 +17,7 @@ import numpy as np
 from ifthen.rules.arrays import Floats
 from ifthen.systems.pplx.bench import LEARNT_ON, Bench, trimmed
 from ifthen.systems.pplx.counted_table import CountModel, count_model
-from ifthen.systems.pplx.distil_values import LATEST, SHORT_SIZES, SIZES, drafts_from_trees
+from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, drafts_from_trees
 from ifthen.systems.pplx.drafts import Draft, tidy
 from ifthen.systems.pplx.env_plan import (
     CHOOSING,
@@ -52,6 +52,8 @@ MORE_RULES = 4
 """The last search begins with this many rules more than such a list has."""
 TERMS_EVERY = 4
 """Lists with terms are grown in every fourth round."""
+GROWN_ON = 6000
+"""They are fitted at the points of this many of the latest steps."""
 TRIES = 10
 """Counting needs this many steps of the plan for each observation and action."""
 ROUNDS = 3
@@ -157,7 +159,7 @@ def explore_counts(bench: Bench, known: Knowledge, model: CountModel) -> Knowled
         policy = current.lookup(current.solved if turn % ROUNDS else current.optimistic)
         key = bench.key("explore", bench.n_steps)
         episodes = bench.explore(policy, RANDOM[turn % ROUNDS], bench.fresh_seeds(n_episodes), key)
-        known = known.with_episodes(episodes)
+        known = bench.with_episodes(known, episodes)
         turn, recounted = turn + 1, model_of(bench, known)
         if recounted is None:
             break
@@ -190,7 +192,7 @@ def tested(
     mean_return, standard_error = float(np.mean(returns)), float(np.std(returns)) / math.sqrt(n_episodes)
     promise = model.promise(model.solved.q.argmax(axis=1))
     lead = promise - float(np.nanmax(known.scores[known.lengths == 1]))
-    known = known.with_episodes(episodes).with_clock(network_return=mean_return)
+    known = bench.with_episodes(known, episodes).with_clock(network_return=mean_return)
     shortfall = promise - mean_return
     allowed = SHORTFALL * max(0.0, lead) + ERRORS * standard_error + ROUNDING * abs(promise)
     return known, abs(shortfall), shortfall > allowed
@@ -231,7 +233,7 @@ def enough_rules(known: Knowledge) -> int:
 def grown_lists(bench: Bench, known: Knowledge, model: CountModel) -> list[Draft]:
     """Return lists with terms, read off trees and fitted to the counts' action values."""
     bench.count_model = model
-    known = known._replace(states=known.points[known.moves >= 0][-LATEST:])
+    known = known._replace(states=known.points[known.moves >= 0][-GROWN_ON:])
     return drafts_from_trees(bench, known, True, SHORT_SIZES + SIZES)
 
 

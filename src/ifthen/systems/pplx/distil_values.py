@@ -49,9 +49,6 @@ EPISODES = 5
 """A list plays at most this many episodes in a round."""
 TRIED = 2
 """This many lists of a round may be kept. With a teacher all may: the best list of every size is wanted."""
-LATEST = 6000
-"""In short plans, the first round also begins with this many of the latest steps. They were taken to learn
-the values, mostly by the network. Lists that are fitted at few points do badly elsewhere."""
 FITTED_ON = 3000
 """Lists are fitted on at most this many points."""
 CHANGES = 20_000
@@ -128,7 +125,7 @@ def visit(bench: Bench, known: Knowledge, drafts: list[Draft]) -> Knowledge:
         played += episodes
         returns.append(bench.mean_return(episodes))
     n_candidates = TRIED if bench.teacher is None else len(drafts)
-    if known.is_short and bench.teacher is None:  # scores take steps that the last choice needs
+    if bench.settings(known).saves_steps:  # scores take steps that the last choice needs
         steps_each = bench.steps_left / FEWEST_PLAYED
         n_candidates = bench.affordable_episodes(steps_each, length, 0, n_candidates)
     best_first = np.argsort(returns, kind="stable")[::-1]
@@ -144,8 +141,8 @@ def imitated_states(bench: Bench, known: Knowledge) -> Knowledge:
     n_episodes = bench.affordable_episodes(bench.quota / 2, known.episode_length, 1, max_episodes)
     episodes = bench.explore(policy, 0.0, bench.seeds(n_episodes), np.uint64(0), known.scaling)
     points = single_precision(np.vstack([episode.points for episode in episodes]))
-    if known.is_short and bench.teacher is None:
-        points = np.vstack([points, known.points[known.moves >= 0][-LATEST:]])
+    if n_latest := bench.settings(known).latest_points:
+        points = np.vstack([points, known.points[known.moves >= 0][-n_latest:]])
     known = known._replace(states=bench.sample(points, MOST_STATES))
     if bench.teacher is None and np.isfinite(known.network_return):
         return known

@@ -20,18 +20,12 @@ NET_ROWS = 5
 """The rows of `nets`."""
 MOST_NETWORKS = 100
 """Files with more networks than this are refused. It is far more than are ever learnt."""
-ENOUGH_STEPS = 100_000
-"""A plan with fewer steps is short: it cannot compare many lists by playing them."""
 NEAR = 0.15
 """Largest score gap to the best list, as a share of the gain, that counts as nearly as good."""
 PLENTY = 25e-6
 """More episodes than usual are played if each takes less than this share of the plan's steps."""
 MOST_PLENTY = 50
 """At most this many times as many episodes as usual are played."""
-LATEST = 0.1
-"""The latest episodes have this weight in the mean length."""
-LATEST_IN_SHORT = 0.5
-"""In short plans, they have this weight: as policies get better, episodes may become longer quickly."""
 HUGE = 1e300
 """Stands for an infinite number in files."""
 MOST_STEPS = 2.0**53
@@ -121,11 +115,6 @@ class Knowledge(NamedTuple):
     def budget(self) -> float:
         """The plan's steps."""
         return self._clock.budget
-
-    @property
-    def is_short(self) -> bool:
-        """Whether the plan has too few steps to compare many lists by playing."""
-        return is_short(self.budget)
 
     @property
     def episode_length(self) -> float:
@@ -223,17 +212,12 @@ class Knowledge(NamedTuple):
         """Return the same without the steps that were taken, which nothing is learnt from any more."""
         return self._replace(points=self.points[:0], moves=self.moves[:0], rewards=self.rewards[:0])
 
-    def with_episodes(self, episodes: list[Trajectory]) -> Knowledge:
-        """Return what is known after more episodes."""
+    def with_episodes(self, episodes: list[Trajectory], latest_weight: float) -> Knowledge:
+        """Return what is known after more episodes, which have a weight in the mean length."""
         mean_length = float(np.mean([len(episode.actions) for episode in episodes]))
         known = self._replace(**remembered(self.memory, episodes)._asdict())
-        weight = LATEST_IN_SHORT if self.is_short else LATEST
-        return known.with_clock(episode_length=(1 - weight) * self.episode_length + weight * mean_length)
-
-
-def is_short(budget: float) -> bool:
-    """Return whether a plan has too few steps to compare many lists by playing."""
-    return budget < ENOUGH_STEPS
+        episode_length = (1 - latest_weight) * self.episode_length + latest_weight * mean_length
+        return known.with_clock(episode_length=episode_length)
 
 
 def single_precision(numbers: Floats) -> NDArray[np.float32]:

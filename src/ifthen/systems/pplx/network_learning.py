@@ -79,7 +79,7 @@ def searched(bench: Bench, known: Knowledge, work: Work, terms: bool) -> Knowled
 
 def last_choice(bench: Bench, known: Knowledge, terms: bool) -> Knowledge:
     """Score the lists that may be handed out: the good ones, or in a short plan those of the values."""
-    if not known.is_short or bench.teacher is not None:
+    if not bench.settings(known).values_choose:
         return choose(bench, known)
     new_drafts = drafts_from_trees(bench, known, terms, SHORT_SIZES + SIZES)
     return choose_by_values(bench, known, new_drafts)

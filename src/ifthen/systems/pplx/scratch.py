@@ -66,7 +66,7 @@ def evolve(bench: Bench, known: Knowledge, last: bool) -> Knowledge:
     while bench.steps_left > 0 and (children := bred(bench, known, drafts, points, probes, behaviours)):
         drafts, returns = survivors(bench, drafts, returns, children, seeds)
     known = kept_lists(bench, known, drafts, last)
-    return known.with_episodes(bench.record(known.best_draft, bench.seeds(WATCHED)))
+    return bench.with_episodes(known, bench.record(known.best_draft, bench.seeds(WATCHED)))
 
 
 def seek(bench: Bench, known: Knowledge, seed: np.int64) -> list[Draft]:

@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from ifthen.rules.arrays import Floats
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx.bench import Bench
+from ifthen.systems.pplx.env_plan import UPDATES, PlanSettings
 from ifthen.systems.pplx.knowledge import Knowledge
 from ifthen.systems.pplx.q_network import NO_ADVICE, longest_cut, train
 from ifthen.systems.pplx.spreads import centres_and_spreads
 from ifthen.systems.pplx.teacher import Teacher
 from ifthen.tasks.gym_task import EnvTask
 
-UPDATES = 200_000
-"""The network gets about this many updates in all."""
 MOST_PER_STEP = 8.0
 """The network gets at most this many updates per environment step."""
 FIRST_RATE = 7e-4
@@ -58,42 +57,28 @@ TESTED_FROM = 0.25
 """The best network is kept from this share of the phase on."""
 MOST_DISCOUNT = 0.99
 """The largest discount factor of action values."""
-LEAST_DISCOUNT = 0.9
-"""The smallest discount factor of action values, unless the task's own is smaller."""
-SHORT_SIGHT = 1 / 3
-"""In short plans, values look ahead this share of an episode. Sums of fewer rewards take fewer steps to
-learn."""
-LEAST_IN_SHORT = 0.8
-"""The smallest discount factor of action values in short plans, unless the task's own is smaller."""
 CONSTANT = 1e-8
 """A feature that varies by at most this share of its size counts as constant."""
-DECAY = 0.5
-"""In short plans, weights shrink by this share of the learning rate with each update. Few steps are learnt
-from many times over, and networks would learn them by heart."""
 
 
-def discount(task: EnvTask) -> float:
-    """Return the discount factor of values: they look about as far ahead as an episode can last."""
-    return min(task.gamma, MOST_DISCOUNT, max(LEAST_DISCOUNT, 1 - 1 / task.t_max))
-
-
-def discount_in_short(task: EnvTask, longest_episode: float) -> float:
-    """Return the discount factor of values in a short plan: they look ahead a part of an episode.
+def discount(task: EnvTask, settings: PlanSettings, longest_episode: float) -> float:
+    """Return the discount factor of values: they look ahead about an episode, or a part of one.
 
     Args:
         task: the task.
+        settings: of the plan.
         longest_episode: the steps of the longest episode that was cut, infinity if none was. An environment
             may cut episodes long before the task's `t_max`.
     """
-    steps_ahead = SHORT_SIGHT * min(task.t_max, longest_episode)
-    return min(task.gamma, MOST_DISCOUNT, max(LEAST_IN_SHORT, 1 - 1 / steps_ahead))
+    steps_ahead = float(task.t_max)
+    if settings.sight is not None:
+        steps_ahead = settings.sight * min(task.t_max, longest_episode)
+    return min(task.gamma, MOST_DISCOUNT, max(settings.least_discount, 1 - 1 / steps_ahead))
 
 
 def discount_of(bench: Bench, known: Knowledge) -> float:
     """Return the discount factor of values for what is known."""
-    if known.is_short and bench.teacher is None:
-        return discount_in_short(bench.task, longest_cut(known.moves))
-    return discount(bench.task)
+    return discount(bench.task, bench.settings(known), longest_cut(known.moves))
 
 
 def decay_of(bench: Bench, known: Knowledge) -> float:
@@ -101,7 +86,7 @@ def decay_of(bench: Bench, known: Knowledge) -> float:
 
     Before steps tell actions apart, nothing can be learnt by heart, and flat values would explore less.
     """
-    return DECAY if known.is_short and known.has_informative_steps and bench.teacher is None else 0.0
+    return bench.settings(known).decay if known.has_informative_steps else 0.0
 
 
 def learn_values(bench: Bench, known: Knowledge, phase_epoch: int, n_epochs: int) -> tuple[Knowledge, float]:
@@ -118,16 +103,16 @@ def learn_values(bench: Bench, known: Knowledge, phase_epoch: int, n_epochs: int
     if phase_epoch == 0 and teacher is None:
         known = known._replace(scale=scale_of(known, gamma))
     updates_per_step = min(MOST_PER_STEP, max(1.0, UPDATES / (bench.quota * n_epochs)))
-    learning_waits = (
-        known.is_short and teacher is None and (phase_epoch == 0 or not known.has_informative_steps)
-    )
-    n_unlearnt = len(known.moves) if learning_waits else 0
+    has_unlearnt = phase_epoch == 0 or not known.has_informative_steps
+    n_unlearnt = len(known.moves) if bench.settings(known).learns_from_earlier and has_unlearnt else 0
     while bench.steps_left > 0 or not errors:
         progress, steps_before = (phase_epoch + bench.n_steps / bench.quota) / n_epochs, bench.n_steps
         if teacher is None:
-            known = known.with_episodes(practise(bench, known, nets[0], progress))
+            known = bench.with_episodes(known, practise(bench, known, nets[0], progress))
         else:
-            known = known.with_episodes(teacher_episodes(bench, known, teacher, phase_epoch + len(errors)))
+            known = bench.with_episodes(
+                known, teacher_episodes(bench, known, teacher, phase_epoch + len(errors))
+            )
             if phase_epoch == 0 and not errors:
                 known = known._replace(scale=scale_of(known, gamma))
         learning_rate = FIRST_RATE + (LAST_RATE - FIRST_RATE) * min(1.0, progress)
@@ -173,12 +158,12 @@ def catch_up(bench: Bench, known: Knowledge, progress: float) -> Knowledge:
 def learn_on(bench: Bench, known: Knowledge, episodes: list[Trajectory]) -> Knowledge:
     """Return what is known after episodes of lists, whose steps are remembered and learnt from."""
     plan_is_over, teacher = not len(known.moves), bench.teacher
-    known, nets = known.with_episodes(episodes), known.nets.copy()
+    known, nets = bench.with_episodes(known, episodes), known.nets.copy()
     if plan_is_over or (teacher is not None and teacher.has_values):
         return known.without_memory()  # the plan is over, or there is nothing to learn
     key, replay = bench.key("learn on"), (known.memory, len(known.moves), known.scaling)
     gamma, decay, n_updates = discount_of(bench, known), decay_of(bench, known), FEW_UPDATES
-    if known.is_short and teacher is None:
+    if bench.settings(known).saves_steps:
         n_updates = min(n_updates, int(MOST_PER_STEP * sum(len(episode.actions) for episode in episodes)))
     advice = advice_of(teacher, known)
     train(key, *replay, gamma, LAST_RATE, decay, n_updates, bench.task.n_actions, nets[:4], advice)
@@ -221,7 +206,7 @@ def keep_if_best(bench: Bench, known: Knowledge) -> Knowledge:
     nets, score = known.nets.copy(), known.network_return
     if n_episodes >= FEWEST_TESTED_ON:
         episodes = bench.explore(known.nets[1], 0.0, bench.seeds(n_episodes), np.uint64(0), known.scaling)
-        known, score = known.with_episodes(episodes), bench.mean_return(episodes)
+        known, score = bench.with_episodes(known, episodes), bench.mean_return(episodes)
         if score < known.network_return:
             return known
     nets[-1] = nets[1]
