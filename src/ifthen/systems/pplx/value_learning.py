@@ -9,6 +9,8 @@ values are those of the teacher's policy (expected SARSA on n steps).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +24,8 @@ from ifthen.systems.pplx.spreads import centres_and_spreads
 from ifthen.systems.pplx.teacher import Teacher
 from ifthen.tasks.gym_task import EnvTask
 
+Nets = NDArray[np.float32]
+"""Networks as `Knowledge.nets` has them, or some of its rows."""
 MOST_PER_STEP = 8.0
 """The network gets at most this many updates per environment step."""
 FIRST_RATE = 7e-4
@@ -89,6 +93,40 @@ def decay_of(bench: Bench, known: Knowledge) -> float:
     return bench.settings(known).decay if known.has_informative_steps else 0.0
 
 
+class Lessons(NamedTuple):
+    """How the networks learn in an epoch of the phase."""
+
+    phase_epoch: int
+    """The number of the epoch in the phase."""
+    n_epochs: int
+    """How many epochs the phase has."""
+    gamma: float
+    """The discount factor."""
+    decay: float
+    """How fast weights shrink."""
+    updates_per_step: float
+    """How many updates a network gets for each step."""
+
+    def progress(self, bench: Bench, steps_taken: int) -> float:
+        """Return the share of the phase that is over after some steps of the epoch."""
+        return (self.phase_epoch + steps_taken / bench.quota) / self.n_epochs
+
+    def improve(self, bench: Bench, known: Knowledge, nets: Nets, first_step: int, n_due: int = 0) -> float:
+        """Improve networks in place after new steps; return the mean error.
+
+        Args:
+            bench: played the steps.
+            known: what is known, with the new steps.
+            nets: the networks, as `Knowledge.nets`.
+            first_step: how many steps of the epoch were taken before the new ones.
+            n_due: this many earlier steps get their updates now.
+        """
+        rate = FIRST_RATE + (LAST_RATE - FIRST_RATE) * min(1.0, self.progress(bench, first_step))
+        n_updates = int(self.updates_per_step * (bench.n_steps - first_step + n_due))
+        key = bench.key("train", first_step)
+        return update_networks(bench, known, nets, key, self.gamma, rate, self.decay, n_updates)
+
+
 def learn_values(bench: Bench, known: Knowledge, phase_epoch: int, n_epochs: int) -> tuple[Knowledge, float]:
     """Play an epoch of the phase and learn from all steps so far; return the mean error of the values too.
 
@@ -98,36 +136,29 @@ def learn_values(bench: Bench, known: Knowledge, phase_epoch: int, n_epochs: int
         phase_epoch: the number of the epoch in the phase.
         n_epochs: how many the phase has.
     """
-    nets, errors, teacher = known.nets.copy(), list[float](), bench.teacher
-    gamma, decay = discount_of(bench, known), decay_of(bench, known)
-    if phase_epoch == 0 and teacher is None:
-        known = known._replace(scale=scale_of(known, gamma))
     updates_per_step = min(MOST_PER_STEP, max(1.0, UPDATES / (bench.quota * n_epochs)))
+    gamma, decay = discount_of(bench, known), decay_of(bench, known)
+    lessons = Lessons(phase_epoch, n_epochs, gamma, decay, updates_per_step)
+    if bench.teacher is not None:
+        return learn_from_teacher(bench, known, bench.teacher, lessons)
+    return learn_by_practice(bench, known, lessons)
+
+
+def learn_by_practice(bench: Bench, known: Knowledge, lessons: Lessons) -> tuple[Knowledge, float]:
+    """Learn from episodes that the network and the best list play; keep the network that does best."""
+    phase_epoch, n_epochs = lessons.phase_epoch, lessons.n_epochs
+    if phase_epoch == 0:
+        known = known._replace(scale=scale_of(known, lessons.gamma))
     has_unlearnt = phase_epoch == 0 or not known.has_informative_steps
     n_unlearnt = len(known.moves) if bench.settings(known).learns_from_earlier and has_unlearnt else 0
+    nets, errors = known.nets.copy(), list[float]()
     while bench.steps_left > 0 or not errors:
-        progress, steps_before = (phase_epoch + bench.n_steps / bench.quota) / n_epochs, bench.n_steps
-        if teacher is None:
-            known = bench.with_episodes(known, practise(bench, known, nets[0], progress))
-        else:
-            known = bench.with_episodes(
-                known, teacher_episodes(bench, known, teacher, phase_epoch + len(errors))
-            )
-            if phase_epoch == 0 and not errors:
-                known = known._replace(scale=scale_of(known, gamma))
-        learning_rate = FIRST_RATE + (LAST_RATE - FIRST_RATE) * min(1.0, progress)
+        first_step = bench.n_steps
+        episodes = practise(bench, known, nets[0], lessons.progress(bench, first_step))
+        known = bench.with_episodes(known, episodes)
         n_due = n_unlearnt if known.has_informative_steps else 0
-        n_updates = int(updates_per_step * (bench.n_steps - steps_before + n_due))
-        key = bench.key("train", steps_before)
-        replay, advice = (known.memory, len(known.moves), known.scaling), advice_of(teacher, known)
-        error = train(
-            key, *replay, gamma, learning_rate, decay, n_updates, bench.task.n_actions, nets[:4], advice
-        )
-        errors.append(float(error))
+        errors.append(lessons.improve(bench, known, nets, first_step, n_due))
         n_unlearnt -= n_due
-    if teacher is not None:
-        nets[-1] = nets[1]
-        return known._replace(nets=nets), float(np.mean(errors))
     known = known._replace(nets=nets)
     if phase_epoch >= TESTED_FROM * n_epochs:
         known = keep_if_best(bench, known)
@@ -136,6 +167,21 @@ def learn_values(bench: Bench, known: Knowledge, phase_epoch: int, n_epochs: int
         nets[0] = nets[1] = nets[-1] = known.nets[-1]
         known = known._replace(nets=nets)
     return known, float(np.mean(errors))
+
+
+def learn_from_teacher(
+    bench: Bench, known: Knowledge, teacher: Teacher, lessons: Lessons
+) -> tuple[Knowledge, float]:
+    """Learn what a teacher's actions are worth, from episodes that it plays; the last network counts."""
+    nets, errors = known.nets.copy(), list[float]()
+    while bench.steps_left > 0 or not errors:
+        first_step, turn = bench.n_steps, lessons.phase_epoch + len(errors)
+        known = bench.with_episodes(known, teacher_episodes(bench, known, teacher, turn))
+        if turn == 0:
+            known = known._replace(scale=scale_of(known, lessons.gamma))
+        errors.append(lessons.improve(bench, known, nets, first_step))
+    nets[-1] = nets[1]
+    return known._replace(nets=nets), float(np.mean(errors))
 
 
 def catch_up(bench: Bench, known: Knowledge, progress: float) -> Knowledge:
@@ -149,8 +195,7 @@ def catch_up(bench: Bench, known: Knowledge, progress: float) -> Knowledge:
     gamma, decay, nets = discount_of(bench, known), decay_of(bench, known), known.nets.copy()
     known = known._replace(scale=scale_of(known, gamma))
     n_updates = int(min(progress * UPDATES, MOST_PER_STEP * len(known.moves)))
-    key, replay = bench.key("catch up"), (known.memory, len(known.moves), known.scaling)
-    train(key, *replay, gamma, FIRST_RATE, decay, n_updates, bench.task.n_actions, nets[:4], NO_ADVICE)
+    update_networks(bench, known, nets, bench.key("catch up"), gamma, FIRST_RATE, decay, n_updates)
     known = known._replace(nets=nets).with_clock(by_counts=0.0, network_return=-np.inf)
     return keep_if_best(bench, known)
 
@@ -161,19 +206,28 @@ def learn_on(bench: Bench, known: Knowledge, episodes: list[Trajectory]) -> Know
     known, nets = bench.with_episodes(known, episodes), known.nets.copy()
     if plan_is_over or (teacher is not None and teacher.has_values):
         return known.without_memory()  # the plan is over, or there is nothing to learn
-    key, replay = bench.key("learn on"), (known.memory, len(known.moves), known.scaling)
     gamma, decay, n_updates = discount_of(bench, known), decay_of(bench, known), FEW_UPDATES
     if bench.settings(known).saves_steps:
         n_updates = min(n_updates, int(MOST_PER_STEP * sum(len(episode.actions) for episode in episodes)))
-    advice = advice_of(teacher, known)
-    train(key, *replay, gamma, LAST_RATE, decay, n_updates, bench.task.n_actions, nets[:4], advice)
+    update_networks(bench, known, nets, bench.key("learn on"), gamma, LAST_RATE, decay, n_updates)
     nets[-1] = nets[1]
     return known._replace(nets=nets)
 
 
-def advice_of(teacher: Teacher | None, known: Knowledge) -> NDArray[np.int16]:
-    """Return the actions of a teacher in all rows of the memory; none without one."""
-    return NO_ADVICE if teacher is None else teacher.advice(known.points)
+def update_networks(
+    bench: Bench,
+    known: Knowledge,
+    nets: Nets,
+    key: np.uint64,
+    gamma: float,
+    learning_rate: float,
+    decay: float,
+    n_updates: int,
+) -> float:
+    """Improve networks in place by updates on all steps so far; return the mean error, see `train`."""
+    advice = NO_ADVICE if bench.teacher is None else bench.teacher.advice(known.points)
+    replay, n_actions = (known.memory, len(known.moves), known.scaling), bench.task.n_actions
+    return float(train(key, *replay, gamma, learning_rate, decay, n_updates, n_actions, nets[:4], advice))
 
 
 def teacher_episodes(bench: Bench, known: Knowledge, teacher: Teacher, turn: int) -> list[Trajectory]:
@@ -184,7 +238,7 @@ def teacher_episodes(bench: Bench, known: Knowledge, teacher: Teacher, turn: int
     return bench.explore(teacher, epsilon, bench.seeds(n_episodes), key)
 
 
-def practise(bench: Bench, known: Knowledge, net: NDArray[np.float32], progress: float) -> list[Trajectory]:
+def practise(bench: Bench, known: Knowledge, net: Nets, progress: float) -> list[Trajectory]:
     """Play a few episodes by the network, and by the best list while it does better."""
     n_episodes = bench.affordable_episodes(
         bench.steps_left / 2, known.episode_length, 1, bench.episode_factor * TOGETHER
