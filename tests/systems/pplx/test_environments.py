@@ -23,7 +23,7 @@ from ifthen.simulate.workers import WorkerSimulator
 from ifthen.systems.learning import Goal
 from ifthen.systems.pplx import env_plan, pplx_on_env
 from ifthen.systems.pplx import value_learning as values
-from ifthen.systems.pplx.bench import KEPT, Bench, fitness_of, pooled, trimmed
+from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.drafts import Draft
 from ifthen.systems.pplx.env_plan import (
     CHEAP_PLAN,
@@ -49,6 +49,7 @@ from ifthen.systems.pplx.network_learning import distilled
 from ifthen.systems.pplx.policy_search import CANDIDATES
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
 from ifthen.systems.pplx.q_network import Memory
+from ifthen.systems.pplx.scoring import KEPT, fitness_of, pooled, trimmed
 from ifthen.systems.pplx.scratch import seek, single
 from ifthen.tasks.gym_task import BLOCK, EPISODE_LIMIT
 from tests.archives import members, npy, poke, with_array, with_manifest, write

@@ -20,7 +20,6 @@ from ifthen.runs.pruned_policy import pruned_policy
 from ifthen.systems.learning import Goal
 from ifthen.systems.pplx import first_steps, scratch
 from ifthen.systems.pplx import value_learning as values
-from ifthen.systems.pplx.bench import FEWEST_PLAYED, FIRST_PLAYED, fitness_of
 from ifthen.systems.pplx.distil_values import SIZES, drafts_from_trees, imitated_states
 from ifthen.systems.pplx.drafts import actions_at
 from ifthen.systems.pplx.env_plan import ENOUGH_STEPS, EPOCHS, MOST_NETWORKS, ORDINARY, ROUNDS, SHORT
@@ -29,6 +28,7 @@ from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
 from ifthen.systems.pplx.policy_search import MOST_CHOSEN, POLISHED_ON, WORTH, choose_by_values, pared
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
 from ifthen.systems.pplx.q_network import CUT, TERMINAL, longest_cut, weights_of
+from ifthen.systems.pplx.scoring import FEWEST_PLAYED, FIRST_PLAYED, fitness_of, fitness_on_same_seeds
 from ifthen.systems.pplx.scratch import single, with_rule
 from ifthen.tasks.gym_task import EnvTask
 from tests.archives import with_array
@@ -171,7 +171,7 @@ def test_lists_play_as_many_seeds_as_the_steps_pay_for(quota: int, played: list[
     bench, drafts = learner.bench(99, float(quota)), [single(0, 4)] * len(played)
     returns = learner.bench(99, 0.0).play(drafts[:1], task.choosing(40))
     before = np.vstack([fitness_of(returns[:, :n])[0] if n else UNPLAYED for n in played])
-    fitness = bench.fitness_on_same_seeds(drafts, before, 9.0)  # episodes take 8 to 10 steps
+    fitness = fitness_on_same_seeds(bench, drafts, before, 9.0)  # episodes take 8 to 10 steps
     numbers = fitness[:, 2]
     assert (numbers >= np.maximum(played, FEWEST_PLAYED)).all()
     assert len({n for n, had in zip(numbers, played, strict=True) if n > had}) <= 1
@@ -184,12 +184,12 @@ def test_lists_play_as_many_seeds_as_the_steps_pay_for(quota: int, played: list[
 def test_lists_beyond_those_needed_do_not_play_once_no_steps_are_left() -> None:
     learner = learner_of(PPLX(env_task("CartPole-v1"), seed=1, threads=1, steps=STEPS))
     bench, drafts, unknown = learner.bench(99, 0.0), [single(0, 4)] * 4, np.vstack([UNPLAYED] * 4)
-    fitness = bench.fitness_on_same_seeds(drafts, unknown, 9.0, n_needed=2)
+    fitness = fitness_on_same_seeds(bench, drafts, unknown, 9.0, n_needed=2)
     assert np.isfinite(fitness[:2]).all()
     assert np.isnan(fitness[2:]).all()
     assert bench.n_episodes == 2 * FIRST_PLAYED < 2 * FEWEST_PLAYED
     bench = learner.bench(99, 1e6)
-    assert np.isfinite(bench.fitness_on_same_seeds(drafts, unknown, 9.0, max_episodes=10, n_needed=2)).all()
+    assert np.isfinite(fitness_on_same_seeds(bench, drafts, unknown, 9.0, max_episodes=10, n_needed=2)).all()
 
 
 def test_the_steps_of_scored_lists_are_kept_and_returns_are_the_same() -> None:

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from ifthen.rules.arrays import Floats
-from ifthen.systems.pplx.bench import LEARNT_ON, Bench, trimmed
+from ifthen.systems.pplx.bench import LEARNT_ON, Bench
 from ifthen.systems.pplx.counted_table import CountModel, count_model
 from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, drafts_from_trees
 from ifthen.systems.pplx.drafts import Draft, tidy
@@ -32,6 +32,7 @@ from ifthen.systems.pplx.env_plan import (
 from ifthen.systems.pplx.knowledge import Knowledge
 from ifthen.systems.pplx.policy_search import shorter_by_one
 from ifthen.systems.pplx.pplx_parameters import PPLXParameters
+from ifthen.systems.pplx.scoring import fitness_on_same_seeds, trimmed, with_scores
 from ifthen.systems.pplx.table_search import (
     LONGER,
     candidates_for,
@@ -268,10 +269,10 @@ def choose_counted(bench: Bench, known: Knowledge, model: CountModel) -> Knowled
     fitness: Floats = np.full((len(drafts), 3), np.nan)
     if singles:
         unplayed_singles = known.with_drafts([drafts[i] for i in singles], fitness[singles])
-        fitness[singles] = bench.with_scores(unplayed_singles).fitness
+        fitness[singles] = with_scores(bench, unplayed_singles).fitness
     playing_drafts = [drafts[i] for i in playing]
-    fitness[playing] = bench.fitness_on_same_seeds(
-        playing_drafts, fitness[playing], known.episode_length, MOST_EPISODES
+    fitness[playing] = fitness_on_same_seeds(
+        bench, playing_drafts, fitness[playing], known.episode_length, MOST_EPISODES
     )
     kept = sorted(i for i in {*playing, *singles} if np.isfinite(fitness[i, 0]))
     return known.with_drafts([drafts[i] for i in kept], fitness[kept]).without_memory()

@@ -14,11 +14,12 @@ from ifthen.parallel import for_slices
 from ifthen.rules.arrays import Floats
 from ifthen.rules.term import with_terms
 from ifthen.simulate.trajectories import Trajectory
-from ifthen.systems.pplx.bench import FEWEST_PLAYED, MOST_STATES, Bench
+from ifthen.systems.pplx.bench import MOST_VISITED, Bench
 from ifthen.systems.pplx.drafts import Draft, draft_of, tidy
 from ifthen.systems.pplx.fit import fitted, regret
 from ifthen.systems.pplx.imitation_tree import grow_tree
 from ifthen.systems.pplx.knowledge import Knowledge, single_precision
+from ifthen.systems.pplx.scoring import FEWEST_PLAYED, with_candidates
 from ifthen.systems.pplx.spreads import spreads_of
 from ifthen.systems.pplx.value_learning import learn_on
 
@@ -131,7 +132,7 @@ def visit(bench: Bench, known: Knowledge, drafts: list[Draft]) -> Knowledge:
     best_first = np.argsort(returns, kind="stable")[::-1]
     candidates = [drafts[playing[i]] for i in best_first[:n_candidates]]
     known = learn_on(bench, bench.with_states(known, np.vstack(points)), played)
-    return bench.with_candidates(known, candidates)
+    return with_candidates(bench, known, candidates)
 
 
 def imitated_states(bench: Bench, known: Knowledge) -> Knowledge:
@@ -143,7 +144,7 @@ def imitated_states(bench: Bench, known: Knowledge) -> Knowledge:
     points = single_precision(np.vstack([episode.points for episode in episodes]))
     if n_latest := bench.settings(known).latest_points:
         points = np.vstack([points, known.points[known.moves >= 0][-n_latest:]])
-    known = known._replace(states=bench.sample(points, MOST_STATES))
+    known = known._replace(states=bench.sample(points, MOST_VISITED))
     if bench.teacher is None and np.isfinite(known.network_return):
         return known
     return known.with_clock(network_return=bench.mean_return(episodes))

@@ -21,6 +21,7 @@ from ifthen.systems.pplx.env_plan import (
 )
 from ifthen.systems.pplx.knowledge import Knowledge
 from ifthen.systems.pplx.policy_search import choose, choose_by_values, shorten, tune
+from ifthen.systems.pplx.scoring import with_candidates
 from ifthen.systems.pplx.scratch import evolve
 from ifthen.systems.pplx.value_learning import learn_values
 
@@ -48,7 +49,7 @@ def network_epoch(
 
 def from_scratch(bench: Bench, known: Knowledge, start_drafts: list[Draft], last: bool) -> Knowledge:
     """Seek lists at random, beside the one to start from."""
-    return bench.with_candidates(evolve(bench, known, last=last), start_drafts)
+    return with_candidates(bench, evolve(bench, known, last=last), start_drafts)
 
 
 def distilled(

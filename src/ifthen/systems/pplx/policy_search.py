@@ -7,11 +7,18 @@ import math
 import numpy as np
 
 from ifthen.rules.arrays import Floats
-from ifthen.systems.pplx.bench import Bench, unplayed
+from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.cma_es import drawn, new_cma, numbers_of, read_numbers, updated, with_numbers
 from ifthen.systems.pplx.drafts import Draft, tidy, without_rule, without_test
 from ifthen.systems.pplx.fit import polished, regret
 from ifthen.systems.pplx.knowledge import Knowledge
+from ifthen.systems.pplx.scoring import (
+    fitness_on_same_seeds,
+    played_more,
+    unlisted,
+    unplayed,
+    with_candidates,
+)
 
 LOST = 0.3
 """Shortening a list stops once a step loses this share of the gain. The gain is what the best list gets more
@@ -88,7 +95,7 @@ def shorten(bench: Bench, known: Knowledge, first: bool) -> Knowledge:
         if loss > LOST * known.gain:
             current = one_of_the_best(bench, known)
             break
-    return bench.with_candidates(known, shortened_drafts).with_first(current)
+    return with_candidates(bench, known, shortened_drafts).with_first(current)
 
 
 def one_of_the_best(bench: Bench, known: Knowledge) -> Draft:
@@ -158,7 +165,7 @@ def tune(bench: Bench, known: Knowledge, turn: int) -> Knowledge:
     good_indices = [i for i in known.front_indices if known.scores[i] >= lowest_score]
     shortest, best, middle = good_indices[0], good_indices[-1], good_indices[len(good_indices) // 2]
     draft = known.drafts[(shortest, best, middle)[turn % 3]]
-    return bench.with_candidates(known, [tuned(bench, known, draft)])
+    return with_candidates(bench, known, [tuned(bench, known, draft)])
 
 
 def tuned(bench: Bench, known: Knowledge, draft: Draft) -> Draft:
@@ -198,7 +205,7 @@ def choose(bench: Bench, known: Knowledge) -> Knowledge:
         n_episodes = bench.affordable_episodes(
             stage_steps / len(playing), known.episode_length, 1, bench.episode_factor * MOST_EPISODES
         )
-        fitness[playing] = bench.played_more([drafts[i] for i in playing], fitness[playing], n_episodes)
+        fitness[playing] = played_more(bench, [drafts[i] for i in playing], fitness[playing], n_episodes)
         playing = sorted(playing, key=lambda i: -fitness[i, 0])[: max(1, len(playing) // 2)]
     return known._replace(fitness=fitness)
 
@@ -234,8 +241,8 @@ def choose_by_values(bench: Bench, known: Knowledge, new_drafts: list[Draft]) ->
     longest = reversed(chosen_indices[-n_longest:])
     playing = list(dict.fromkeys([pared_index, chosen_indices[-1], best_index, *baselines, *longest]))
     playing_drafts, fitness = [drafts[i] for i in playing], known.fitness.copy()
-    fitness[playing] = bench.fitness_on_same_seeds(
-        playing_drafts, fitness[playing], known.episode_length, n_needed=NEEDED
+    fitness[playing] = fitness_on_same_seeds(
+        bench, playing_drafts, fitness[playing], known.episode_length, n_needed=NEEDED
     )
     kept_indices = sorted(i for i in {*playing, *single_indices} if np.isfinite(fitness[i, 0]))
     return known.with_drafts([drafts[i] for i in kept_indices], fitness[kept_indices])
@@ -243,9 +250,8 @@ def choose_by_values(bench: Bench, known: Knowledge, new_drafts: list[Draft]) ->
 
 def with_unplayed(known: Knowledge, new_drafts: list[Draft]) -> Knowledge:
     """Return what is known with more lists behind the others, those that are not among them yet."""
-    keys = {draft.key() for draft in known.drafts}
-    unlisted = list({draft.key(): draft for draft in new_drafts if draft.key() not in keys}.values())
-    return known.with_drafts([*known.drafts, *unlisted], [*known.fitness, *unplayed(unlisted)])
+    new_drafts = unlisted(known, new_drafts)
+    return known.with_drafts([*known.drafts, *new_drafts], [*known.fitness, *unplayed(new_drafts)])
 
 
 def pared(bench: Bench, known: Knowledge, draft: Draft, max_cost_rise: float) -> Draft:

@@ -31,7 +31,7 @@ from ifthen.systems.learning import Goal
 from ifthen.systems.model_file import Model, check_history
 from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx import knowledge
-from ifthen.systems.pplx.bench import Bench, fitness_of, unplayed
+from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.count_learning import counted_epoch, model_for_epoch, model_of
 from ifthen.systems.pplx.env_plan import (
     CHEAP_PLAN,
@@ -50,6 +50,7 @@ from ifthen.systems.pplx.network_learning import network_epoch
 from ifthen.systems.pplx.pplx_learner import Learner
 from ifthen.systems.pplx.pplx_parameters import LEAST_STEPS, PPLXParameters
 from ifthen.systems.pplx.q_network import Memory
+from ifthen.systems.pplx.scoring import fitness_of, unplayed, with_scores
 from ifthen.systems.pplx.scratch import single
 from ifthen.systems.records import Record
 from ifthen.tasks.gym_task import BLOCK, EnvTask
@@ -206,7 +207,7 @@ class OnEnvironment(Learner):
             clock=Clock(budget=plan, episode_length=mean_length).array(),
         )
         bench.keeps_episodes = self.keeps_episodes(known)
-        known = self.with_kept_episodes(bench, bench.with_scores(known).only_played())
+        known = self.with_kept_episodes(bench, with_scores(bench, known).only_played())
         return known, self.row(known, None, bench, None)
 
     def keeps_episodes(self, known: Knowledge) -> bool:
@@ -281,7 +282,7 @@ class OnEnvironment(Learner):
         """
         if bench.episode_factor == 1:
             return known
-        return bench.with_scores(known._replace(fitness=np.full_like(known.fitness, np.nan))).only_played()
+        return with_scores(bench, known._replace(fitness=np.full_like(known.fitness, np.nan))).only_played()
 
     def row(self, known: Knowledge, before: Record | None, bench: Bench, error: float | None) -> Record:
         """Return the history's row of an epoch."""

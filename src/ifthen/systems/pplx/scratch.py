@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from ifthen.rules.arrays import Floats, Ints
-from ifthen.systems.pplx.bench import Bench, unplayed
+from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.drafts import Draft, actions_at, deciders, tidy, without_rule
 from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
+from ifthen.systems.pplx.scoring import unplayed, with_scores
 
 TESTS_OF_A_RULE = (1, 1, 2, 2, 3)
 """The number of tests of a new rule is drawn from these."""
@@ -137,7 +138,7 @@ def kept_lists(bench: Bench, known: Knowledge, drafts: list[Draft], last: bool) 
     singles = [draft for draft in known.only_played().drafts if len(draft.actions) == 1]
     chosen = list({draft.key(): draft for draft in [*drafts[:SCORED], known.best_draft, *singles]}.values())
     known = known.with_drafts(chosen, [scores.get(draft.key(), UNPLAYED) for draft in chosen])
-    known = bench.with_scores(known)
+    known = with_scores(bench, known)
     keys = {draft.key() for draft in chosen}
     others = [] if last else [draft for draft in drafts[SCORED:] if draft.key() not in keys]
     return known.with_drafts([*chosen, *others], [*known.fitness, *unplayed(others)])
