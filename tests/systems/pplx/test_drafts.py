@@ -23,12 +23,12 @@ from ifthen.systems.pplx.drafts import (
     pack,
     readable,
     ruleset,
+    shorter_by_one,
     tidy,
     unpack,
     without_rule,
     without_test,
 )
-from ifthen.systems.pplx.policy_search import shorter_by_one
 from ifthen.systems.pplx.scratch import MOST_RULES, changed, random_draft
 from tests.systems.pplx.lists import FEATURES, HIGH, LOW, some_draft, some_points, task
 

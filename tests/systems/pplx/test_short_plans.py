@@ -25,7 +25,8 @@ from ifthen.systems.pplx.drafts import actions_at
 from ifthen.systems.pplx.env_plan import ENOUGH_STEPS, EPOCHS, MOST_NETWORKS, ORDINARY, ROUNDS, SHORT
 from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
-from ifthen.systems.pplx.policy_search import MOST_CHOSEN, POLISHED_ON, WORTH, choose_by_values, pared
+from ifthen.systems.pplx.last_choice import CHEAPER, MOST_BY_VALUES, choose_by_values, pared
+from ifthen.systems.pplx.policy_search import POLISHED_ON
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
 from ifthen.systems.pplx.q_network import CUT, TERMINAL, longest_cut, weights_of
 from ifthen.systems.pplx.scoring import FEWEST_PLAYED, FIRST_PLAYED, fitness_of, fitness_on_same_seeds
@@ -147,15 +148,15 @@ def test_values_choose_the_lists_that_play_in_the_end_on_the_same_seeds() -> Non
     points, costs = bench.labelled(known, known.states)
     longer = [i for i in range(len(found.drafts)) if len(found.drafts[i].actions) > 1]
     longer.sort(key=lambda i: found.drafts[i].size)
-    assert 0 < len(longer) <= MOST_CHOSEN + 2  # the best so far and a shorter one play, too
+    assert 0 < len(longer) <= MOST_BY_VALUES + 2  # the best so far and a shorter one play, too
     keys = {draft.key() for draft in [*known.drafts, *new]}
     assert known.best_draft.key() in {draft.key() for draft in found.drafts}
     assert sum(draft.key() not in keys for draft in found.drafts) <= 1
     chosen = [i for i in longer if found.drafts[i].key() in keys - {known.best_draft.key()}]
     own = [regret(found.drafts[i], points, costs) for i in chosen]
-    assert all(b < (1 - WORTH) * a for a, b in itertools.pairwise(own))
+    assert all(b < (1 - CHEAPER) * a for a, b in itertools.pairwise(own))
     least = min(regret(draft, points, costs) for draft in [*known.drafts, *new])
-    assert min(regret(found.drafts[i], points, costs) for i in longer) <= least / (1 - WORTH)
+    assert min(regret(found.drafts[i], points, costs) for i in longer) <= least / (1 - CHEAPER)
     numbers = found.fitness[longer, 2]
     assert numbers.min() >= FEWEST_PLAYED
     seeds = learner.task.choosing(int(numbers.max()))

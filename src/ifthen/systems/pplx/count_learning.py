@@ -14,11 +14,10 @@ import math
 
 import numpy as np
 
-from ifthen.rules.arrays import Floats
 from ifthen.systems.pplx.bench import LEARNT_ON, Bench
 from ifthen.systems.pplx.counted_table import CountModel, count_model
 from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, drafts_from_trees
-from ifthen.systems.pplx.drafts import Draft, tidy
+from ifthen.systems.pplx.drafts import Draft, shorter_by_one, tidy
 from ifthen.systems.pplx.env_plan import (
     CHOOSING,
     EPOCHS,
@@ -30,9 +29,9 @@ from ifthen.systems.pplx.env_plan import (
     Work,
 )
 from ifthen.systems.pplx.knowledge import Knowledge
-from ifthen.systems.pplx.policy_search import shorter_by_one
+from ifthen.systems.pplx.last_choice import choose_by_counts
 from ifthen.systems.pplx.pplx_parameters import PPLXParameters
-from ifthen.systems.pplx.scoring import fitness_on_same_seeds, trimmed, with_scores
+from ifthen.systems.pplx.scoring import trimmed
 from ifthen.systems.pplx.table_search import (
     LONGER,
     candidates_for,
@@ -76,12 +75,6 @@ ERRORS = 2.0
 """The played return may be too low by this many standard errors."""
 ROUNDING = 1e-6
 """A return that is too low by no more than this share of the promise differs by rounding."""
-WORTH = 0.01
-"""A longer list plays in the end if it is worth this share of the lead more than all shorter ones."""
-MOST_CHOSEN = 8
-"""At most this many lists play in the end."""
-MOST_EPISODES = 100_000
-"""Each of them plays at most this many episodes."""
 
 
 def model_for_epoch(bench: Bench, known: Knowledge, work: Work) -> tuple[Knowledge, CountModel | None]:
@@ -122,7 +115,7 @@ def counted_epoch(
     """
     if work.activity == CHOOSING:
         bench.quota = max(bench.quota, plan_steps_left)
-        return choose_counted(bench, known, model), None
+        return choose_by_counts(bench, compared(known, model, [])).without_memory(), None
     if work.phase == SEARCH:
         new_drafts = shorter_lists(bench, known) if work.activity == SHORTENING else []
         return compared(known, model, new_drafts), None
@@ -250,29 +243,3 @@ def compared(known: Knowledge, model: CountModel, new_drafts: list[Draft]) -> Kn
     drafts = list({draft.key(): draft for draft in [*known.drafts, *new_drafts]}.values())
     scores = model.worth(drafts)
     return trimmed(known.with_drafts(drafts, [[score, 0.0, 1.0] for score in scores]))
-
-
-def choose_counted(bench: Bench, known: Knowledge, model: CountModel) -> Knowledge:
-    """Return what is known once the lists that the counts speak for have played the same episodes.
-
-    Counts choose which lists play, and playing says what these get: the best of many expected returns on the
-    same counts flatters its list.
-    """
-    known = compared(known, model, [])
-    drafts, scores, gain = known.drafts, known.scores, known.gain
-    chosen: list[int] = []
-    for i in known.front_indices:
-        if not chosen or scores[i] > scores[chosen[-1]] + WORTH * gain:
-            chosen.append(i)
-    playing = chosen[-MOST_CHOSEN:]
-    singles = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1 and i not in playing]
-    fitness: Floats = np.full((len(drafts), 3), np.nan)
-    if singles:
-        unplayed_singles = known.with_drafts([drafts[i] for i in singles], fitness[singles])
-        fitness[singles] = with_scores(bench, unplayed_singles).fitness
-    playing_drafts = [drafts[i] for i in playing]
-    fitness[playing] = fitness_on_same_seeds(
-        bench, playing_drafts, fitness[playing], known.episode_length, MOST_EPISODES
-    )
-    kept = sorted(i for i in {*playing, *singles} if np.isfinite(fitness[i, 0]))
-    return known.with_drafts([drafts[i] for i in kept], fitness[kept]).without_memory()

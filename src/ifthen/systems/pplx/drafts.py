@@ -111,6 +111,13 @@ def without_test(draft: Draft, r: int, c: int, upper: bool) -> Draft:
     return tidy(draft._replace(lows=lows, highs=highs))
 
 
+def shorter_by_one(draft: Draft) -> list[Draft]:
+    """Return the lists with one rule or one test less."""
+    shorter = [without_rule(draft, r) for r in range(len(draft.actions) - 1)]
+    shorter += [without_test(draft, r, c, upper=False) for r, c in np.argwhere(np.isfinite(draft.lows))]
+    return shorter + [without_test(draft, r, c, upper=True) for r, c in np.argwhere(np.isfinite(draft.highs))]
+
+
 def tidy(draft: Draft) -> Draft:
     """Return the same list without rules behind one that holds everywhere, and without unused terms.
 
