@@ -21,8 +21,8 @@ from ifthen.systems.pplx.counted_table import CountModel, count_model, distinct,
 from ifthen.systems.pplx.drafts import actions_at
 from ifthen.systems.pplx.env_plan import EPOCHS, SCRATCH, VALUES
 from ifthen.systems.pplx.knowledge import Knowledge
+from ifthen.systems.pplx.memory import CUT, TERMINAL, Memory
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
-from ifthen.systems.pplx.q_network import CUT, TERMINAL, Memory
 from ifthen.systems.pplx.table_lists import rules_over
 from ifthen.tasks.gym_task import EPISODE_LIMIT, EnvTask
 from tests import naive_pplx

@@ -44,11 +44,11 @@ from ifthen.systems.pplx.env_plan import (
     suited_plan,
 )
 from ifthen.systems.pplx.first_steps import measured_speed
-from ifthen.systems.pplx.knowledge import HUGE, UNPLAYED, Clock, Knowledge, remembered
+from ifthen.systems.pplx.knowledge import HUGE, UNPLAYED, Clock, Knowledge
 from ifthen.systems.pplx.last_choice import CANDIDATES
+from ifthen.systems.pplx.memory import Memory, remembered
 from ifthen.systems.pplx.network_learning import distilled
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
-from ifthen.systems.pplx.q_network import Memory
 from ifthen.systems.pplx.scoring import KEPT, fitness_of, pooled, trimmed
 from ifthen.systems.pplx.scratch import seek, single
 from ifthen.tasks.gym_task import BLOCK, EPISODE_LIMIT

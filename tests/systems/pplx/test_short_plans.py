@@ -26,9 +26,10 @@ from ifthen.systems.pplx.env_plan import ENOUGH_STEPS, EPOCHS, MOST_NETWORKS, OR
 from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
 from ifthen.systems.pplx.last_choice import CHEAPER, MOST_BY_VALUES, choose_by_values, pared
+from ifthen.systems.pplx.memory import CUT, TERMINAL, longest_cut
 from ifthen.systems.pplx.policy_search import POLISHED_ON
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
-from ifthen.systems.pplx.q_network import CUT, TERMINAL, longest_cut, weights_of
+from ifthen.systems.pplx.q_network import weights_of
 from ifthen.systems.pplx.scoring import FEWEST_PLAYED, FIRST_PLAYED, fitness_of, fitness_on_same_seeds
 from ifthen.systems.pplx.scratch import single, with_rule
 from ifthen.tasks.gym_task import EnvTask

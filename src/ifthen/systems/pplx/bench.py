@@ -17,7 +17,8 @@ from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx.counted_table import CountModel, Lookup
 from ifthen.systems.pplx.drafts import Draft
 from ifthen.systems.pplx.env_plan import PlanSettings, settings_for
-from ifthen.systems.pplx.knowledge import Knowledge, single_precision
+from ifthen.systems.pplx.knowledge import Knowledge
+from ifthen.systems.pplx.memory import single_precision
 from ifthen.systems.pplx.q_network import Scale, action_values, explore
 from ifthen.systems.pplx.spreads import spreads_of
 from ifthen.systems.pplx.teacher import Teacher, costs_of

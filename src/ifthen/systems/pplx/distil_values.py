@@ -18,7 +18,8 @@ from ifthen.systems.pplx.bench import MOST_VISITED, Bench
 from ifthen.systems.pplx.drafts import Draft, draft_of, tidy
 from ifthen.systems.pplx.fit import fitted, regret
 from ifthen.systems.pplx.imitation_tree import grow_tree
-from ifthen.systems.pplx.knowledge import Knowledge, single_precision
+from ifthen.systems.pplx.knowledge import Knowledge
+from ifthen.systems.pplx.memory import single_precision
 from ifthen.systems.pplx.scoring import FEWEST_PLAYED, with_candidates
 from ifthen.systems.pplx.spreads import spreads_of
 from ifthen.systems.pplx.value_learning import learn_on

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from ifthen.errors import ModelFileError, RuleError
 from ifthen.rules.arrays import Floats, Ints
-from ifthen.simulate.trajectories import TERMINATED, Trajectory
+from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.model_file import ArraySpec, Model, check_arrays, refuse
 from ifthen.systems.pplx.drafts import Draft, pack, ruleset, unpack
-from ifthen.systems.pplx.q_network import CUT, TERMINAL, Memory, Scale, weights_of
+from ifthen.systems.pplx.memory import CUT, TERMINAL, Memory, remembered
+from ifthen.systems.pplx.q_network import Scale, weights_of
 from ifthen.tasks.gym_task import EnvTask
 
 NET_ROWS = 5
@@ -32,12 +33,8 @@ MOST_STEPS = 2.0**53
 """Larger numbers of steps are refused in files."""
 MOST_LISTS = 1000
 """Files with more lists than this are refused. It is far more than are ever kept."""
-LARGEST = 1e38
-"""Larger numbers are cut to this one in single precision."""
 NOT_FINITE = ("bounds", "fitness", "clock")
 """The arrays in which files hold HUGE in place of infinite numbers."""
-MOST_NUMBERS = 20_000_000
-"""The points in memory hold at most this many numbers together."""
 UNPLAYED = np.array([np.nan, np.nan, np.nan])
 """The fitness of a list that has not played."""
 
@@ -218,33 +215,6 @@ class Knowledge(NamedTuple):
         known = self._replace(**remembered(self.memory, episodes)._asdict())
         episode_length = (1 - latest_weight) * self.episode_length + latest_weight * mean_length
         return known.with_clock(episode_length=episode_length)
-
-
-def single_precision(numbers: Floats) -> NDArray[np.float32]:
-    """Return numbers in single precision; those beyond LARGEST become LARGEST."""
-    return np.clip(numbers, -LARGEST, LARGEST).astype(np.float32)
-
-
-def remembered(memory: Memory, episodes: list[Trajectory]) -> Memory:
-    """Return a memory with more episodes."""
-    points, moves, rewards = [memory.points], [memory.moves], [memory.rewards]
-    for episode in episodes:
-        end = TERMINAL if episode.ending == TERMINATED else CUT
-        points += [single_precision(episode.points), single_precision(episode.last[None])]
-        moves += [episode.actions.astype(np.int16), np.array([end], np.int16)]
-        rewards += [single_precision(episode.rewards), np.zeros(1, np.float32)]
-    return within_limits(Memory(np.concatenate(points), np.concatenate(moves), np.concatenate(rewards)))
-
-
-def within_limits(memory: Memory) -> Memory:
-    """Return a memory without its oldest episodes, where it holds too many numbers."""
-    max_rows = MOST_NUMBERS // memory.points.shape[1]
-    if len(memory.moves) <= max_rows:
-        return memory
-    ends = np.flatnonzero(memory.moves < 0)[:-1]
-    dropped_ends = ends[ends >= len(memory.moves) - max_rows - 1]
-    first = int(dropped_ends[0] if len(dropped_ends) else ends[-1]) + 1 if len(ends) else 0
-    return Memory._make(column[first:] for column in memory)
 
 
 def file_arrays(known: Knowledge) -> dict[str, NDArray[Any]]:

@@ -45,11 +45,11 @@ from ifthen.systems.pplx.env_plan import (
     suited_plan,
 )
 from ifthen.systems.pplx.first_steps import first_networks, measured_speed, random_episodes
-from ifthen.systems.pplx.knowledge import Clock, Knowledge, remembered
+from ifthen.systems.pplx.knowledge import Clock, Knowledge
+from ifthen.systems.pplx.memory import Memory, remembered
 from ifthen.systems.pplx.network_learning import network_epoch
 from ifthen.systems.pplx.pplx_learner import Learner
 from ifthen.systems.pplx.pplx_parameters import LEAST_STEPS, PPLXParameters
-from ifthen.systems.pplx.q_network import Memory
 from ifthen.systems.pplx.scoring import fitness_of, unplayed, with_scores
 from ifthen.systems.pplx.scratch import single
 from ifthen.systems.records import Record

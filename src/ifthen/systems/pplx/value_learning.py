@@ -19,7 +19,8 @@ from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.env_plan import UPDATES, PlanSettings
 from ifthen.systems.pplx.knowledge import Knowledge
-from ifthen.systems.pplx.q_network import NO_ADVICE, longest_cut, train
+from ifthen.systems.pplx.memory import longest_cut
+from ifthen.systems.pplx.q_training import NO_ADVICE, train
 from ifthen.systems.pplx.spreads import centres_and_spreads
 from ifthen.systems.pplx.teacher import Teacher
 from ifthen.tasks.gym_task import EnvTask
