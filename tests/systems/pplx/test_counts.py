@@ -259,7 +259,8 @@ def test_the_network_learns_where_observations_hide_what_matters(monkeypatch: py
 
 def test_the_network_learns_where_observations_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(values, "MOST_PER_STEP", 0.1)
-    monkeypatch.setattr(count_learning, "TRIES", 300)  # 16 observations would take more than half of the plan
+    # 16 observations would take more than half of the plan.
+    monkeypatch.setattr(count_learning, "FEWEST_TRIES", 300)
     assert not known_by(learner(yard()).learn(epochs=COUNTING)).by_counts
 
 

@@ -26,13 +26,13 @@ from ifthen.systems.pplx import value_learning as values
 from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.drafts import Draft
 from ifthen.systems.pplx.env_plan import (
+    ALWAYS_PLAYED,
     CHEAP_PLAN,
     CHEAP_SCRATCH,
     DISTIL,
     DISTILLING,
     EPOCHS,
     LEAST_SHARE,
-    NEEDED,
     ORDINARY,
     PLANS,
     ROUNDS,
@@ -47,7 +47,7 @@ from ifthen.systems.pplx.first_steps import measured_speed
 from ifthen.systems.pplx.knowledge import HUGE, UNPLAYED, Clock, Knowledge
 from ifthen.systems.pplx.last_choice import CANDIDATES
 from ifthen.systems.pplx.memory import Memory, remembered
-from ifthen.systems.pplx.network_learning import distilled
+from ifthen.systems.pplx.network_learning import distilling_epoch
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
 from ifthen.systems.pplx.scoring import KEPT, fitness_of, pooled, trimmed
 from ifthen.systems.pplx.scratch import seek, single
@@ -213,7 +213,7 @@ def test_where_nothing_was_learnt_lists_are_drawn_until_one_gets_more() -> None:
     assert found
     assert bench.play(found, seed).min() > bench.play(known.drafts, seed).max()
     work = env_plan.Work(env_plan.DISTIL, 0, ())
-    after = distilled(bench, known, work, True, [])
+    after = distilling_epoch(bench, known, work, True, [])
     assert after.gain > 0
     assert not after.learnt_nothing
 
@@ -263,7 +263,7 @@ def test_an_epoch_may_take_less_where_others_took_more(budget: float, epoch: int
     phase, place = Plan().phase(epoch)
     planned = learner.plan.quota(epoch, budget)
     allowed = learner.plan.allowed(epoch, budget, int(taken * budget))
-    assert LEAST_SHARE * planned <= allowed <= planned or (allowed == 0 and place not in NEEDED[phase])
+    assert LEAST_SHARE * planned <= allowed <= planned or (allowed == 0 and place not in ALWAYS_PLAYED[phase])
     later = sum(learner.plan.quota(e, budget) for e in range(epoch, PLAN))
     assert allowed > 0 or budget - int(taken * budget) < LEAST_SHARE * later
     assert learner.plan.allowed(1, budget, 0) == pytest.approx(learner.plan.quota(1, budget))

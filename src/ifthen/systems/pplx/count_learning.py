@@ -40,7 +40,7 @@ from ifthen.systems.pplx.table_search import (
     rules_for,
     search_length,
 )
-from ifthen.systems.pplx.value_learning import TESTED_FROM, catch_up
+from ifthen.systems.pplx.value_learning import FEWEST_TESTED_ON, TESTED_FROM, TESTING_TAKES, catch_up
 
 MOST_WORK = 16_000
 """The longest list has at most this many rules, divided by the number of observations. More take too long."""
@@ -54,18 +54,14 @@ TERMS_EVERY = 4
 """Lists with terms are grown in every fourth round."""
 GROWN_ON = 6000
 """They are fitted at the points of this many of the latest steps."""
-TRIES = 10
+FEWEST_TRIES = 10
 """Counting needs this many steps of the plan for each observation and action."""
-ROUNDS = 3
+ROUNDS_IN_EPOCH = 3
 """An epoch plays this many rounds of episodes, each by the counts so far."""
 RANDOM = (0.2, 0.5, 0.2)
 """The probability that a random action begins, in the rounds of an epoch. The first one is optimistic."""
-TESTING_TAKES = 0.2
-"""Playing without random actions takes at most this share of an epoch's steps."""
-FEWEST_TESTED_ON = 4
-"""The counts are tested if the steps allow this many episodes. After the phase they are tested anyway."""
 FEWEST_AT_THE_END = 2
-"""After the phase, they are tested on at least this many episodes, where a plan has few."""
+"""After the phase, the counts are tested on at least this many episodes, where a plan has few."""
 LAST_TEST_TAKES = 0.05
 """More episodes of the last test may take this share of the plan's steps."""
 SHORTFALL = 0.25
@@ -73,7 +69,7 @@ SHORTFALL = 0.25
 lead over the best single rule."""
 ERRORS = 2.0
 """The played return may be too low by this many standard errors."""
-ROUNDING = 1e-6
+RETURN_ROUNDING = 1e-6
 """A return that is too low by no more than this share of the promise differs by rounding."""
 
 
@@ -138,7 +134,7 @@ def counted_epoch(
 def model_of(bench: Bench, known: Knowledge) -> CountModel | None:
     """Return what was counted; None where there are too many observations to try all actions."""
     steps = min(SHARES[VALUES] * known.budget, MOST_VALUE_STEPS)
-    max_observations = steps / (TRIES * bench.task.n_actions)
+    max_observations = steps / (FEWEST_TRIES * bench.task.n_actions)
     return count_model(bench.task, known.memory, bench.given_terms, max_observations)
 
 
@@ -146,13 +142,13 @@ def explore_counts(bench: Bench, known: Knowledge, model: CountModel) -> Knowled
     """Play the epoch's episodes by the counts, which are counted again after each round."""
     turn, quota, current = 0, (1 - TESTING_TAKES) * bench.quota, model
     while turn == 0 or bench.n_steps < quota:
-        steps = min(quota / ROUNDS, quota - bench.n_steps)
+        steps = min(quota / ROUNDS_IN_EPOCH, quota - bench.n_steps)
         n_episodes = bench.affordable_episodes(
             steps, known.episode_length, 1, bench.episode_factor * LEARNT_ON
         )
-        policy = current.lookup(current.solved if turn % ROUNDS else current.optimistic)
+        policy = current.lookup(current.solved if turn % ROUNDS_IN_EPOCH else current.optimistic)
         key = bench.key("explore", bench.n_steps)
-        episodes = bench.explore(policy, RANDOM[turn % ROUNDS], bench.fresh_seeds(n_episodes), key)
+        episodes = bench.explore(policy, RANDOM[turn % ROUNDS_IN_EPOCH], bench.fresh_seeds(n_episodes), key)
         known = bench.with_episodes(known, episodes)
         turn, recounted = turn + 1, model_of(bench, known)
         if recounted is None:
@@ -188,7 +184,7 @@ def tested(
     lead = promise - float(np.nanmax(known.scores[known.lengths == 1]))
     known = bench.with_episodes(known, episodes).with_clock(network_return=mean_return)
     shortfall = promise - mean_return
-    allowed = SHORTFALL * max(0.0, lead) + ERRORS * standard_error + ROUNDING * abs(promise)
+    allowed = SHORTFALL * max(0.0, lead) + ERRORS * standard_error + RETURN_ROUNDING * abs(promise)
     return known, abs(shortfall), shortfall > allowed
 
 

@@ -15,7 +15,7 @@ from ifthen.rules.arrays import Floats
 from ifthen.rules.term import with_terms
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx.bench import MOST_VISITED, Bench
-from ifthen.systems.pplx.drafts import Draft, draft_of, tidy
+from ifthen.systems.pplx.drafts import Draft, draft_of_tree, tidy
 from ifthen.systems.pplx.fit import fitted, regret
 from ifthen.systems.pplx.imitation_tree import grow_tree
 from ifthen.systems.pplx.knowledge import Knowledge
@@ -47,7 +47,7 @@ FROM_AN_EPISODE = 250
 """An episode adds at most this many points, so that long episodes do not outnumber others."""
 IMITATED = 10
 """The first round begins with the points of this many episodes of the teacher or the network."""
-EPISODES = 5
+ROUND_EPISODES = 5
 """A list plays at most this many episodes in a round."""
 TRIED = 2
 """This many lists of a round may be kept. With a teacher all may: the best list of every size is wanted."""
@@ -117,7 +117,7 @@ def fitted_drafts(
 def visit(bench: Bench, known: Knowledge, drafts: list[Draft]) -> Knowledge:
     """Play lists, remember where they go, and keep the best."""
     half, length = bench.quota / 2, known.episode_length
-    n_seeds = bench.affordable_episodes(half / len(drafts), length, 1, bench.episode_factor * EPISODES)
+    n_seeds = bench.affordable_episodes(half / len(drafts), length, 1, bench.episode_factor * ROUND_EPISODES)
     n_playing = bench.affordable_episodes(half / n_seeds, length, 1, len(drafts))
     seeds, points, returns, played = bench.seeds(n_seeds), list[Floats](), list[float](), list[Trajectory]()
     playing = bench.sample(np.arange(len(drafts)), n_playing).tolist()
@@ -162,7 +162,7 @@ def distilled(points: Floats, costs: Floats, terms: Floats, sizes: tuple[int, ..
     """
     trees = grow_tree(with_terms(terms, points), costs, max(sizes))
     leaf_counts = sorted({min(size, len(trees)) for size in sizes})
-    return [tidy(draft_of(trees[n - 1], terms, points.shape[1])) for n in leaf_counts]
+    return [tidy(draft_of_tree(trees[n - 1], terms, points.shape[1])) for n in leaf_counts]
 
 
 def best_distilled(

@@ -28,7 +28,7 @@ SHORT_PARTS = {DISTILLING: 1.0, NOTHING: 0.0, CHOOSING: 16.0}
 """In short plans, the search divides its steps among its epochs in these proportions."""
 EPOCHS = {SCRATCH: 2, VALUES: 20, DISTIL: 14, SEARCH: len(ROUNDS)}
 """The number of epochs of each phase."""
-NEEDED = {SCRATCH: (1,), VALUES: (0, 19), DISTIL: (0,), SEARCH: (len(ROUNDS) - 1,)}
+ALWAYS_PLAYED = {SCRATCH: (1,), VALUES: (0, 19), DISTIL: (0,), SEARCH: (len(ROUNDS) - 1,)}
 """The epochs of each phase that are always played, even when the steps run out."""
 SHARES = {SCRATCH: 0.05, VALUES: 0.5, DISTIL: 0.2}
 """Each phase takes at most this share of the plan's steps. The search takes the rest."""
@@ -252,12 +252,12 @@ class Plan(NamedTuple):
     def allowed(self, epoch: int, budget: float, steps_taken: int) -> float:
         """Return the steps that an epoch may take: less than planned where those before it took more.
 
-        Where long episodes took far more, only the epochs in NEEDED are played. The others get 0 steps.
+        Where long episodes took far more, only those in ALWAYS_PLAYED are played. The others get 0 steps.
         """
         planned = [self.quota(later, budget) for later in range(epoch, max(self.length, epoch) + 1)]
         share = (budget - steps_taken) / sum(planned) if epoch <= self.length else 1.0
         phase, phase_epoch = self.phase(epoch)
-        if share < LEAST_SHARE and phase_epoch not in NEEDED[phase]:
+        if share < LEAST_SHARE and phase_epoch not in ALWAYS_PLAYED[phase]:
             return 0.0
         return planned[0] * min(1.0, max(LEAST_SHARE, share))
 

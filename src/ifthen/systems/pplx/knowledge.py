@@ -19,7 +19,7 @@ from ifthen.tasks.gym_task import EnvTask
 
 NET_ROWS = 5
 """The rows of `nets`."""
-MOST_NETWORKS = 100
+MOST_NETWORKS_IN_FILE = 100
 """Files with more networks than this are refused. It is far more than are ever learnt."""
 NEAR = 0.15
 """Largest score gap to the best list, as a share of the gain, that counts as nearly as good."""
@@ -236,7 +236,7 @@ def read(model: Model, task: EnvTask) -> Knowledge:
         return shape[axis] if len(shape) > axis else 0
 
     n_lists, n_rules, n_terms, n_steps = size("lengths"), size("actions", 1), size("terms", 1), size("moves")
-    n_networks = int(np.clip(size("nets", 1) // weights_of(n_features, n_actions), 1, MOST_NETWORKS))
+    n_networks = int(np.clip(size("nets", 1) // weights_of(n_features, n_actions), 1, MOST_NETWORKS_IN_FILE))
     expected: ArraySpec = {
         "points": ((n_steps, n_features), np.float32),
         "moves": ((n_steps,), np.int16),

@@ -21,7 +21,7 @@ from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, drafts_from_tr
 from ifthen.systems.pplx.drafts import Draft, shorter_by_one, tidy
 from ifthen.systems.pplx.fit import polished, regret
 from ifthen.systems.pplx.knowledge import Knowledge
-from ifthen.systems.pplx.policy_search import POLISHED_ON, POLISHES, SHORTEST
+from ifthen.systems.pplx.policy_search import LEAST_RULES, POLISHED_ON, POLISHES
 from ifthen.systems.pplx.scoring import (
     fitness_on_same_seeds,
     played_more,
@@ -199,7 +199,7 @@ def pared(bench: Bench, known: Knowledge, draft: Draft, max_cost_rise: float) ->
     points, costs = bench.labelled(known, bench.sample(known.states, POLISHED_ON))
     n_pared = 0
     max_cost = regret(draft, points, costs) + max_cost_rise
-    while len(draft.actions) > SHORTEST:
+    while len(draft.actions) > LEAST_RULES:
         candidate_drafts = [tidy(shorter) for shorter in shorter_by_one(draft)]
         reduced = min(candidate_drafts, key=lambda shorter: regret(shorter, points, costs))
         key = bench.key("pare", n_pared, len(draft.actions), draft.tests)

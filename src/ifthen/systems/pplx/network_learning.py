@@ -44,8 +44,8 @@ def network_epoch(
     if work.phase == SCRATCH:
         return from_scratch(bench, known, start_drafts, last=work.ends_phase), None
     if work.phase == DISTIL:
-        return distilled(bench, known, work, terms, start_drafts), None
-    return searched(bench, known, work, terms), None
+        return distilling_epoch(bench, known, work, terms, start_drafts), None
+    return search_epoch(bench, known, work, terms), None
 
 
 def from_scratch(bench: Bench, known: Knowledge, start_drafts: list[Draft], last: bool) -> Knowledge:
@@ -53,7 +53,7 @@ def from_scratch(bench: Bench, known: Knowledge, start_drafts: list[Draft], last
     return with_candidates(bench, evolve(bench, known, last=last), start_drafts)
 
 
-def distilled(
+def distilling_epoch(
     bench: Bench, known: Knowledge, work: Work, terms: bool, start_drafts: list[Draft]
 ) -> Knowledge:
     """Imitate the values. Where there are none, seek lists at random with the steps of the whole phase.
@@ -66,7 +66,7 @@ def distilled(
     return distil(bench, known, first=work.begins_phase, terms=terms)
 
 
-def searched(bench: Bench, known: Knowledge, work: Work, terms: bool) -> Knowledge:
+def search_epoch(bench: Bench, known: Knowledge, work: Work, terms: bool) -> Knowledge:
     """Imitate the values once more, tune lists, shorten them, or choose among them."""
     if known.by_counts:  # the plan is over, and nothing is counted any more
         return choose_by_scores(bench, known)

@@ -19,21 +19,21 @@ LOST = 0.3
 than the best single rule."""
 BEST = 4
 """The next list to shorten is drawn from this many of the best lists."""
-SHORTEST = 2
+LEAST_RULES = 2
 """Lists are not shortened below this many rules."""
-EPISODES = 20
+COMPARED_ON = 20
 """Shorter lists are compared in at most this many episodes."""
-TAKES = 0.01
+COMPARING_TAKES = 0.01
 """Comparing one list takes at most this share of the plan's steps."""
 SCREENED = 4
 """All shorter lists play a quarter of these episodes. Only the best play the rest."""
-SINGLE = 4
+SINGLE_DROPS = 4
 """This many lists with one rule or test less play."""
 CHAIN = 4
 """This many lists with ever more rules or tests less play."""
 FINALISTS = 3
 """This many of the shorter lists play all episodes."""
-FREE = 0.01
+HARMLESS = 0.01
 """A loss of up to this share of the gain counts as none."""
 POLISHED_ON = 2000
 """The numbers of shorter lists are fitted on at most this many points."""
@@ -62,9 +62,9 @@ def shorten(bench: Bench, known: Knowledge, first: bool) -> Knowledge:
         first: whether to begin with another one.
     """
     current, shortened_drafts = known.drafts[0], list[Draft]()
-    if first or len(current.actions) <= SHORTEST:
+    if first or len(current.actions) <= LEAST_RULES:
         current = one_of_the_best(bench, known)
-    while bench.steps_left > RESERVED * bench.quota and len(current.actions) > SHORTEST:
+    while bench.steps_left > RESERVED * bench.quota and len(current.actions) > LEAST_RULES:
         current, loss, points = shortened(bench, known, current)
         known = bench.with_states(known, bench.sample(points, FROM_A_LIST))
         shortened_drafts.append(current)
@@ -89,7 +89,7 @@ def shortened(bench: Bench, known: Knowledge, draft: Draft) -> tuple[Draft, floa
     lists that lose nothing to speak of, the shortest is returned.
     """
     n_episodes = bench.affordable_episodes(
-        TAKES * known.budget, known.episode_length, 3, bench.episode_factor * EPISODES
+        COMPARING_TAKES * known.budget, known.episode_length, 3, bench.episode_factor * COMPARED_ON
     )
     seeds, n_screened = bench.seeds(n_episodes), max(2, n_episodes // SCREENED)
     episodes = bench.record(draft, seeds)
@@ -100,7 +100,7 @@ def shortened(bench: Bench, known: Knowledge, draft: Draft) -> tuple[Draft, floa
     finalists = [shorter_drafts[i] for i in finalist_rows]
     means = np.hstack([returns[finalist_rows], bench.play(finalists, seeds[n_screened:])]).mean(axis=1)
     losses = bench.mean_return(episodes) - means
-    harmless = [i for i in range(len(finalists)) if losses[i] <= FREE * known.gain]
+    harmless = [i for i in range(len(finalists)) if losses[i] <= HARMLESS * known.gain]
     best_index = min(harmless, key=lambda i: finalists[i].size) if harmless else int(losses.argmin())
     return finalists[best_index], float(losses[best_index]), visited
 
@@ -109,13 +109,13 @@ def candidates(bench: Bench, known: Knowledge, draft: Draft, visited: Floats) ->
     """Return the shorter lists with the least cost at points: with one part less, and with several."""
     points, costs = bench.labelled(known, visited)
     steps_before, shorter, chain, single_drops = bench.n_steps, draft, list[Draft](), list[Draft]()
-    while len(chain) < CHAIN and len(shorter.actions) > SHORTEST:
+    while len(chain) < CHAIN and len(shorter.actions) > LEAST_RULES:
         polished_drafts = []
         for i, reduced in enumerate(shorter_by_one(shorter)):
             key = bench.key("shorten", steps_before, len(chain), i)
             polished_drafts.append(tidy(polished(key, reduced, points, costs, POLISHES, bench.given_terms)))
         ordered_drafts = sorted(polished_drafts, key=lambda candidate: regret(candidate, points, costs))
-        single_drops = single_drops or ordered_drafts[1 : 1 + SINGLE]
+        single_drops = single_drops or ordered_drafts[1 : 1 + SINGLE_DROPS]
         shorter = ordered_drafts[0]
         chain.append(shorter)
     readable = [bench.readable(candidate, known) for candidate in [*chain, *single_drops]]

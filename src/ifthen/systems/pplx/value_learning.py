@@ -55,7 +55,8 @@ TOGETHER = 8
 TESTED_ON = 10
 """After an epoch, the network plays at most this many greedy episodes."""
 FEWEST_TESTED_ON = 4
-"""Where the steps allow fewer greedy episodes, the last network counts as the best one."""
+"""Where the steps allow fewer greedy episodes, the last network counts as the best one. Counts are then not
+tested before the end of the phase."""
 TESTING_TAKES = 0.2
 """Greedy episodes take at most this share of an epoch's steps."""
 TESTED_FROM = 0.25
