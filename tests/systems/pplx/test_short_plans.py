@@ -22,7 +22,15 @@ from ifthen.systems.pplx import first_steps, scratch
 from ifthen.systems.pplx import value_learning as values
 from ifthen.systems.pplx.distil_values import SIZES, drafts_from_trees, imitated_states
 from ifthen.systems.pplx.drafts import actions_at
-from ifthen.systems.pplx.env_plan import ENOUGH_STEPS, EPOCHS, MOST_NETWORKS, ORDINARY, ROUNDS, SHORT
+from ifthen.systems.pplx.env_plan import (
+    ENOUGH_STEPS,
+    EPOCHS,
+    MOST_NETWORKS,
+    ORDINARY,
+    ROUNDS,
+    SHORT,
+    settings_for,
+)
 from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
 from ifthen.systems.pplx.last_choice import CHEAPER, MOST_BY_VALUES, choose_by_values, pared
@@ -119,6 +127,14 @@ def test_a_teachers_values_take_one_network() -> None:
     plan, own_plan = learner_of(system).plan, learner_of(seeker()).plan
     assert plan.networks(STEPS) == 1
     assert plan.settings(STEPS).rounds == ROUNDS != own_plan.settings(STEPS).rounds
+
+
+def test_with_a_teacher_a_short_plan_differs_in_what_takes_time_alone() -> None:
+    taught, shared = settings_for(STEPS, True), ("latest_weight", "long_episode", "shortens", "counts_steps")
+    assert taught != ORDINARY
+    assert taught._replace(**{name: getattr(ORDINARY, name) for name in shared}) == ORDINARY
+    assert all(getattr(taught, name) == getattr(SHORT, name) for name in shared)
+    assert settings_for(ENOUGH_STEPS, True) == ORDINARY
 
 
 @given(st.floats(1e3, ENOUGH_STEPS - 1))

@@ -35,7 +35,7 @@ CANDIDATES = (2, 16)
 STAGES = 4
 """The choice by scores has this many stages. The worse half of the lists drops out after each."""
 LEAST_EPISODES = 5
-"""A choice begins with fewer lists where the steps allow each less than this many episodes (a stage)."""
+"""Fewer lists play where the steps allow each less than this many episodes, by scores in a stage."""
 MOST_EPISODES = 200
 """In a stage, a list plays at most this many episodes."""
 CHEAPER = 0.03

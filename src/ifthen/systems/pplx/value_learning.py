@@ -96,7 +96,7 @@ def decay_of(bench: Bench, known: Knowledge) -> float:
 
 
 class Lessons(NamedTuple):
-    """How the networks learn in an epoch of the phase."""
+    """How networks learn in an epoch of the phase, whoever plays."""
 
     phase_epoch: int
     """The number of the epoch in the phase."""
