@@ -76,7 +76,7 @@ IN_ENVIRONMENTS: dict[str, Callable[[], list[Any]]] = {
     "no terms": lambda: [patch.object(network_learning, "distil", no_terms)],
     "no shortening": lambda: [patch.object(network_learning, "shorten", keeps)],
     "no tuning": lambda: [patch.object(network_learning, "tune", keeps)],
-    "no last choice": lambda: [patch.object(network_learning, "choose", keeps)],
+    "no last choice": lambda: [patch.object(network_learning, "last_choice", keeps)],
 }
 BEFORE_LISTS = EPOCHS[SCRATCH] + EPOCHS[VALUES]
 BEFORE_SEARCH = BEFORE_LISTS + EPOCHS[DISTIL]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ifthen.systems.pplx import env_plan, knowledge
+from ifthen.systems.pplx import env_plan
 from ifthen.systems.pplx import value_learning as values
 from ifthen.systems.pplx.env_plan import MOST_NETWORKS
 
@@ -32,6 +32,6 @@ def all_networks() -> Iterator[None]:
 def long_plans() -> Iterator[None]:
     """Let plans of few steps search as long ones do, with one network."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(knowledge, "ENOUGH_STEPS", 1000)
+        patch.setattr(env_plan, "ENOUGH_STEPS", 1000)
         patch.setattr(env_plan, "MOST_NETWORKS", 1)
         yield

@@ -21,8 +21,8 @@ from ifthen.systems.pplx.counted_table import CountModel, count_model, distinct,
 from ifthen.systems.pplx.drafts import actions_at
 from ifthen.systems.pplx.env_plan import EPOCHS, SCRATCH, VALUES
 from ifthen.systems.pplx.knowledge import Knowledge
+from ifthen.systems.pplx.memory import CUT, TERMINAL, Memory
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
-from ifthen.systems.pplx.q_network import CUT, TERMINAL, Memory
 from ifthen.systems.pplx.table_lists import rules_over
 from ifthen.tasks.gym_task import EPISODE_LIMIT, EnvTask
 from tests import naive_pplx
@@ -259,7 +259,8 @@ def test_the_network_learns_where_observations_hide_what_matters(monkeypatch: py
 
 def test_the_network_learns_where_observations_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(values, "MOST_PER_STEP", 0.1)
-    monkeypatch.setattr(count_learning, "TRIES", 300)  # 16 observations would take more than half of the plan
+    # 16 observations would take more than half of the plan.
+    monkeypatch.setattr(count_learning, "FEWEST_TRIES", 300)
     assert not known_by(learner(yard()).learn(epochs=COUNTING)).by_counts
 
 

@@ -23,13 +23,13 @@ from ifthen.systems.pplx.drafts import (
     pack,
     readable,
     ruleset,
+    shorter_by_one,
     tidy,
     unpack,
     without_rule,
     without_test,
 )
-from ifthen.systems.pplx.policy_search import shorter_by_one
-from ifthen.systems.pplx.scratch import MOST_RULES, changed, random_draft
+from ifthen.systems.pplx.scratch import LONGEST, changed, random_draft
 from tests.systems.pplx.lists import FEATURES, HIGH, LOW, some_draft, some_points, task
 
 numbers, few = st.integers(0, 10_000), st.integers(0, 3)
@@ -192,7 +192,7 @@ def test_random_and_changed_lists_always_end_with_a_rule_that_holds_everywhere(
         parents.append(changed(draws, first, second, points, actions))
     for draft in parents:
         assert everywhere(draft)
-        assert 1 <= len(draft.actions) <= MOST_RULES
+        assert 1 <= len(draft.actions) <= LONGEST
         assert set(draft.actions.tolist()) <= set(range(actions))
         assert not draft.limits[:, 0].any()
         assert draft.actions.dtype == np.int32

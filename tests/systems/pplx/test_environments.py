@@ -23,16 +23,17 @@ from ifthen.simulate.workers import WorkerSimulator
 from ifthen.systems.learning import Goal
 from ifthen.systems.pplx import env_plan, pplx_on_env
 from ifthen.systems.pplx import value_learning as values
-from ifthen.systems.pplx.bench import KEPT, Bench, fitness_of, pooled, trimmed
+from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.drafts import Draft
 from ifthen.systems.pplx.env_plan import (
+    ALWAYS_PLAYED,
     CHEAP_PLAN,
     CHEAP_SCRATCH,
     DISTIL,
     DISTILLING,
     EPOCHS,
     LEAST_SHARE,
-    NEEDED,
+    ORDINARY,
     PLANS,
     ROUNDS,
     SCRATCH,
@@ -43,11 +44,12 @@ from ifthen.systems.pplx.env_plan import (
     suited_plan,
 )
 from ifthen.systems.pplx.first_steps import measured_speed
-from ifthen.systems.pplx.knowledge import HUGE, UNPLAYED, Clock, Knowledge, remembered
-from ifthen.systems.pplx.network_learning import distilled
-from ifthen.systems.pplx.policy_search import CANDIDATES
+from ifthen.systems.pplx.knowledge import HUGE, UNPLAYED, Clock, Knowledge
+from ifthen.systems.pplx.last_choice import CANDIDATES
+from ifthen.systems.pplx.memory import Memory, remembered
+from ifthen.systems.pplx.network_learning import distilling_epoch
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
-from ifthen.systems.pplx.q_network import Memory
+from ifthen.systems.pplx.scoring import KEPT, fitness_of, pooled, trimmed
 from ifthen.systems.pplx.scratch import seek, single
 from ifthen.tasks.gym_task import BLOCK, EPISODE_LIMIT
 from tests.archives import members, npy, poke, with_array, with_manifest, write
@@ -211,7 +213,7 @@ def test_where_nothing_was_learnt_lists_are_drawn_until_one_gets_more() -> None:
     assert found
     assert bench.play(found, seed).min() > bench.play(known.drafts, seed).max()
     work = env_plan.Work(env_plan.DISTIL, 0, ())
-    after = distilled(bench, known, work, True, [])
+    after = distilling_epoch(bench, known, work, True, [])
     assert after.gain > 0
     assert not after.learnt_nothing
 
@@ -261,7 +263,7 @@ def test_an_epoch_may_take_less_where_others_took_more(budget: float, epoch: int
     phase, place = Plan().phase(epoch)
     planned = learner.plan.quota(epoch, budget)
     allowed = learner.plan.allowed(epoch, budget, int(taken * budget))
-    assert LEAST_SHARE * planned <= allowed <= planned or (allowed == 0 and place not in NEEDED[phase])
+    assert LEAST_SHARE * planned <= allowed <= planned or (allowed == 0 and place not in ALWAYS_PLAYED[phase])
     later = sum(learner.plan.quota(e, budget) for e in range(epoch, PLAN))
     assert allowed > 0 or budget - int(taken * budget) < LEAST_SHARE * later
     assert learner.plan.allowed(1, budget, 0) == pytest.approx(learner.plan.quota(1, budget))
@@ -452,7 +454,7 @@ def test_scaled_features_vary_by_1_and_scaled_returns_about_as_much(seed: int, g
         n = int(draws.integers(1, 8))
         points = np.column_stack([draws.normal(3, 2, n + 1), np.full(n + 1, 7.0), 1e-3 * draws.random(n + 1)])
         played.append(Trajectory(points[:-1], np.zeros(n, np.int64), draws.normal(size=n), 0, points[-1]))
-    known = known_of([single(0, FEATURES)], [0.0]).with_episodes(played)
+    known = known_of([single(0, FEATURES)], [0.0]).with_episodes(played, 0.1)
     every = np.vstack([np.vstack([e.points, e.last]) for e in played])
     returns = [
         sum(gamma**k * r for k, r in enumerate(e.rewards[t:])) for e in played for t in range(len(e.rewards))
@@ -469,7 +471,8 @@ def test_scaled_features_vary_by_1_and_scaled_returns_about_as_much(seed: int, g
 def test_values_look_about_as_far_ahead_as_an_episode_lasts(
     gamma: float, t_max: int, expected: float
 ) -> None:
-    assert values.discount(env_task("CartPole-v1", gamma=gamma, t_max=t_max)) == pytest.approx(expected)
+    task = env_task("CartPole-v1", gamma=gamma, t_max=t_max)
+    assert values.discount(task, ORDINARY, np.inf) == pytest.approx(expected)
 
 
 @given(lists)

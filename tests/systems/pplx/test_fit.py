@@ -36,14 +36,14 @@ def as_told(rules: changes.ListArrays) -> list[naive_values.FitRule]:
 @given(numbers, st.integers(1, 6), st.integers(0, 2))
 def test_a_draft_comes_back_from_its_arrays(seed: int, rules: int, terms: int) -> None:
     draft = tidy(some_draft(seed, rules, terms))
-    assert fit.draft_of(fit.rules_of(draft), draft.terms).key() == draft.key()
+    assert fit.draft_of_arrays(fit.arrays_of(draft), draft.terms).key() == draft.key()
 
 
 @pytest.mark.oracle
 @given(numbers, st.integers(0, 2), st.integers(0, 4))
 def test_what_a_list_gives_away_is_the_oracles(seed: int, terms: int, first: int) -> None:
     draft, points, costs = tidy(some_draft(seed, 4, terms)), some_points(seed, 30), some_costs(seed, 30)
-    ground, rules = fit.fit_points(draft.terms, points, costs, None), fit.rules_of(draft)
+    ground, rules = fit.fit_points(draft.terms, points, costs, None), fit.arrays_of(draft)
     before, after = np.zeros(30, np.int64), np.zeros(30, np.int64)
     total = fit.total_cost(ground, rules, 0, before, before, np.inf)
     rows, told = ground.values.T.tolist(), as_told(rules)
@@ -72,7 +72,7 @@ def test_a_list_is_fitted_the_oracles_way(seed: int, terms: int, hot: bool, numb
     if len(draft.actions) < 2:
         return
     heat, price = (0.05, 0.001) if hot else (0.0, 0.0), 0.002
-    rules, sums = fit.rules_of(draft), np.vstack([draft.terms, [[1.0, 0.0, -1.0]]])
+    rules, sums = fit.arrays_of(draft), np.vstack([draft.terms, [[1.0, 0.0, -1.0]]])
     ground = fit.fit_points(sums, points, costs, sums[:1] if seed % 2 else None)
     rows, told = ground.values[:FEATURES].T.tolist(), as_told(rules)
     own = rows, sums.tolist(), ground.costs.tolist(), ground, changes, fit.ROUNDING, numbers_only
@@ -91,7 +91,7 @@ def test_a_list_is_fitted_the_oracles_way(seed: int, terms: int, hot: bool, numb
 @pytest.mark.oracle
 @given(numbers)
 def test_a_test_is_drawn_the_oracles_way(seed: int) -> None:
-    points, rules = some_points(seed, 12), fit.rules_of(tidy(some_draft(3, 4)))
+    points, rules = some_points(seed, 12), fit.arrays_of(tidy(some_draft(3, 4)))
     if seed % 5 == 0:
         points[:] = 1.0  # nothing to tell apart
     found = changes.draw_test(key_of(seed), np.ascontiguousarray(points.T), 4, rules, 0, 1)
@@ -122,7 +122,7 @@ def test_a_fitted_list_has_no_more_rules_and_every_rule_decides_somewhere(
     after = fit.fitted(key_of(seed), draft, np.array([[1.0, -2.0, 0.0]]), points, costs, 300)
     assert len(after.actions) <= len(draft.actions)
     assert tidy(after).key() == after.key()
-    decide = naive_values.deciders(as_told(fit.rules_of(after)), with_terms(after.terms, points).tolist())
+    decide = naive_values.deciders(as_told(fit.arrays_of(after)), with_terms(after.terms, points).tolist())
     assert set(decide) >= set(range(len(after.actions) - 1))
 
 

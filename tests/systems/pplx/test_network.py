@@ -11,33 +11,33 @@ from hypothesis import strategies as st
 
 from ifthen.randomness import stream
 from ifthen.simulate.trajectories import TERMINATED, TRUNCATED, Trajectory
-from ifthen.systems.pplx import knowledge, q_network
-from ifthen.systems.pplx.knowledge import remembered
+from ifthen.systems.pplx import memory as step_memory
+from ifthen.systems.pplx import q_network, q_training
+from ifthen.systems.pplx.memory import CUT, TERMINAL, Memory, remembered
 from ifthen.systems.pplx.q_network import (
-    CUT,
     HIDDEN,
-    LOOKAHEAD,
-    NO_ADVICE,
-    TERMINAL,
     Layers,
-    Memory,
     Scale,
     action_values,
+    explore,
+    fill_network,
+    layers,
+    one_layer,
+    scaled,
+    values_at,
+    weights_of,
+)
+from ifthen.systems.pplx.q_training import (
+    LOOKAHEAD,
+    NO_ADVICE,
     add_values,
     backward,
     draw_batch,
-    explore,
     fill_goals,
-    fill_network,
     forward,
-    layers,
-    one_layer,
     rectify,
-    scaled,
     step_down,
     train,
-    values_at,
-    weights_of,
 )
 from tests import naive_values
 
@@ -265,7 +265,7 @@ def test_weights_step_down_as_by_adam_and_shrink(seed: int, decay: float) -> Non
     net, slope, mean, square = draws.normal(size=(4, 30)).astype(np.float32)
     square **= 2
     expected = naive_values.adam(
-        net.tolist(), slope.tolist(), mean.tolist(), square.tolist(), 1e-3, decay, q_network
+        net.tolist(), slope.tolist(), mean.tolist(), square.tolist(), 1e-3, decay, q_training
     )
     step_down(net, slope, mean, square, 1e-3, decay)
     for made, own in zip((net, mean, square), expected, strict=True):
@@ -282,7 +282,7 @@ def test_updates_go_the_oracles_way(advised: bool, members: int, decay: float) -
     own = memory, len(memory.moves), SCALE, 0.95, 1e-3, decay, 3, ACTIONS
     some = np.random.default_rng(1).integers(-1, ACTIONS, len(memory.moves)).astype(np.int16)
     advice = some if advised else NO_ADVICE
-    expected, missed = naive_values.trained(int(key_of(1)), *own, nets, advice, q_network)
+    expected, missed = naive_values.trained(int(key_of(1)), *own, nets, advice, q_training)
     assert train(key_of(1), *own, nets, advice) == pytest.approx(missed, rel=1e-3)
     # Adam makes much of tiny slopes: those that differ by rounding may move a weight by a full step.
     np.testing.assert_allclose(nets[0], expected[0], atol=3 * 1e-3)
@@ -333,8 +333,8 @@ def test_random_actions_are_held_as_by_the_oracle(seed: int, share: float) -> No
 def test_of_too_many_numbers_the_oldest_episodes_are_forgotten_whole(seed: int, most: int) -> None:
     whole = memory_of(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(knowledge, "MOST_NUMBERS", most * FEATURES)
-        left = knowledge.within_limits(whole)
+        patch.setattr(step_memory, "MOST_NUMBERS", most * FEATURES)
+        left = step_memory.within_limits(whole)
     rows = len(left.moves)
     assert left.points.tobytes() == whole.points[len(whole.moves) - rows :].tobytes()
     assert rows == len(whole.moves) or whole.moves[len(whole.moves) - rows - 1] < 0  # begins with an episode

@@ -20,15 +20,25 @@ from ifthen.runs.pruned_policy import pruned_policy
 from ifthen.systems.learning import Goal
 from ifthen.systems.pplx import first_steps, scratch
 from ifthen.systems.pplx import value_learning as values
-from ifthen.systems.pplx.bench import FEWEST_PLAYED, FIRST_PLAYED, fitness_of
 from ifthen.systems.pplx.distil_values import SIZES, drafts_from_trees, imitated_states
 from ifthen.systems.pplx.drafts import actions_at
-from ifthen.systems.pplx.env_plan import EPOCHS, MOST_NETWORKS, ROUNDS
+from ifthen.systems.pplx.env_plan import (
+    ENOUGH_STEPS,
+    EPOCHS,
+    MOST_NETWORKS,
+    ORDINARY,
+    ROUNDS,
+    SHORT,
+    settings_for,
+)
 from ifthen.systems.pplx.fit import regret
-from ifthen.systems.pplx.knowledge import ENOUGH_STEPS, UNPLAYED, Knowledge, is_short
-from ifthen.systems.pplx.policy_search import MOST_CHOSEN, POLISHED_ON, WORTH, choose_by_values, pared
+from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
+from ifthen.systems.pplx.last_choice import CHEAPER, MOST_BY_VALUES, choose_by_values, pared
+from ifthen.systems.pplx.memory import CUT, TERMINAL, longest_cut
+from ifthen.systems.pplx.policy_search import POLISHED_ON
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
-from ifthen.systems.pplx.q_network import CUT, TERMINAL, longest_cut, weights_of
+from ifthen.systems.pplx.q_network import weights_of
+from ifthen.systems.pplx.scoring import FEWEST_PLAYED, FIRST_PLAYED, fitness_of, fitness_on_same_seeds
 from ifthen.systems.pplx.scratch import single, with_rule
 from ifthen.tasks.gym_task import EnvTask
 from tests.archives import with_array
@@ -82,11 +92,11 @@ def test_few_steps_find_the_features_that_matter() -> None:
 @given(st.floats(1e3, 1e9))
 def test_the_fewer_steps_the_more_networks(budget: float) -> None:
     learner = learner_of(seeker())
-    own = learner.networks(budget)
+    own = learner.plan.networks(budget)
     assert 1 <= own <= MOST_NETWORKS
-    assert own >= learner.networks(2 * budget)
-    assert learner.networks(1e3) == MOST_NETWORKS
-    assert learner.networks(400_000) == 1
+    assert own >= learner.plan.networks(2 * budget)
+    assert learner.plan.networks(1e3) == MOST_NETWORKS
+    assert learner.plan.networks(400_000) == 1
 
 
 def test_networks_differ_and_are_saved_and_loaded(tmp_path: Path) -> None:
@@ -109,23 +119,32 @@ def test_a_goal_in_steps_gets_the_networks_of_its_plan() -> None:
     system.learn(epochs=0)
     system.learn(total_timesteps=2_000)
     assert networks_in(system) == MOST_NETWORKS
-    assert system.now.population.is_short
+    assert learner_of(system).settings(system.now.population) == SHORT
 
 
 def test_a_teachers_values_take_one_network() -> None:
     system = PPLX(haystack(), seed=1, threads=1, steps=STEPS, teacher=lambda observation: 0)
-    assert learner_of(system).networks(STEPS) == 1
-    assert learner_of(system).plan.rounds(STEPS) == ROUNDS != learner_of(seeker()).plan.rounds(STEPS)
+    plan, own_plan = learner_of(system).plan, learner_of(seeker()).plan
+    assert plan.networks(STEPS) == 1
+    assert plan.settings(STEPS).rounds == ROUNDS != own_plan.settings(STEPS).rounds
+
+
+def test_with_a_teacher_a_short_plan_differs_in_what_takes_time_alone() -> None:
+    taught, shared = settings_for(STEPS, True), ("latest_weight", "long_episode", "shortens", "counts_steps")
+    assert taught != ORDINARY
+    assert taught._replace(**{name: getattr(ORDINARY, name) for name in shared}) == ORDINARY
+    assert all(getattr(taught, name) == getattr(SHORT, name) for name in shared)
+    assert settings_for(ENOUGH_STEPS, True) == ORDINARY
 
 
 @given(st.floats(1e3, ENOUGH_STEPS - 1))
 def test_the_phases_of_a_short_plan_share_all_of_its_steps(budget: float) -> None:
-    assert is_short(budget)
     learner = learner_of(seeker())
+    assert learner.plan.settings(budget) == SHORT
     quotas = [learner.plan.quota(epoch, budget) for epoch in range(1, PLAN)]
     assert sum(quotas) == pytest.approx(budget)
     assert quotas[-1] == max(quotas[-EPOCHS[4] :])  # most of the search is the last choice
-    assert not is_short(ENOUGH_STEPS)
+    assert learner.plan.settings(ENOUGH_STEPS) == ORDINARY
 
 
 def test_lists_are_fitted_where_values_were_learnt_too() -> None:
@@ -146,15 +165,15 @@ def test_values_choose_the_lists_that_play_in_the_end_on_the_same_seeds() -> Non
     points, costs = bench.labelled(known, known.states)
     longer = [i for i in range(len(found.drafts)) if len(found.drafts[i].actions) > 1]
     longer.sort(key=lambda i: found.drafts[i].size)
-    assert 0 < len(longer) <= MOST_CHOSEN + 2  # the best so far and a shorter one play, too
+    assert 0 < len(longer) <= MOST_BY_VALUES + 2  # the best so far and a shorter one play, too
     keys = {draft.key() for draft in [*known.drafts, *new]}
     assert known.best_draft.key() in {draft.key() for draft in found.drafts}
     assert sum(draft.key() not in keys for draft in found.drafts) <= 1
     chosen = [i for i in longer if found.drafts[i].key() in keys - {known.best_draft.key()}]
     own = [regret(found.drafts[i], points, costs) for i in chosen]
-    assert all(b < (1 - WORTH) * a for a, b in itertools.pairwise(own))
+    assert all(b < (1 - CHEAPER) * a for a, b in itertools.pairwise(own))
     least = min(regret(draft, points, costs) for draft in [*known.drafts, *new])
-    assert min(regret(found.drafts[i], points, costs) for i in longer) <= least / (1 - WORTH)
+    assert min(regret(found.drafts[i], points, costs) for i in longer) <= least / (1 - CHEAPER)
     numbers = found.fitness[longer, 2]
     assert numbers.min() >= FEWEST_PLAYED
     seeds = learner.task.choosing(int(numbers.max()))
@@ -170,7 +189,7 @@ def test_lists_play_as_many_seeds_as_the_steps_pay_for(quota: int, played: list[
     bench, drafts = learner.bench(99, float(quota)), [single(0, 4)] * len(played)
     returns = learner.bench(99, 0.0).play(drafts[:1], task.choosing(40))
     before = np.vstack([fitness_of(returns[:, :n])[0] if n else UNPLAYED for n in played])
-    fitness = bench.fitness_on_same_seeds(drafts, before, 9.0)  # episodes take 8 to 10 steps
+    fitness = fitness_on_same_seeds(bench, drafts, before, 9.0)  # episodes take 8 to 10 steps
     numbers = fitness[:, 2]
     assert (numbers >= np.maximum(played, FEWEST_PLAYED)).all()
     assert len({n for n, had in zip(numbers, played, strict=True) if n > had}) <= 1
@@ -183,12 +202,12 @@ def test_lists_play_as_many_seeds_as_the_steps_pay_for(quota: int, played: list[
 def test_lists_beyond_those_needed_do_not_play_once_no_steps_are_left() -> None:
     learner = learner_of(PPLX(env_task("CartPole-v1"), seed=1, threads=1, steps=STEPS))
     bench, drafts, unknown = learner.bench(99, 0.0), [single(0, 4)] * 4, np.vstack([UNPLAYED] * 4)
-    fitness = bench.fitness_on_same_seeds(drafts, unknown, 9.0, n_needed=2)
+    fitness = fitness_on_same_seeds(bench, drafts, unknown, 9.0, n_needed=2)
     assert np.isfinite(fitness[:2]).all()
     assert np.isnan(fitness[2:]).all()
     assert bench.n_episodes == 2 * FIRST_PLAYED < 2 * FEWEST_PLAYED
     bench = learner.bench(99, 1e6)
-    assert np.isfinite(bench.fitness_on_same_seeds(drafts, unknown, 9.0, max_episodes=10, n_needed=2)).all()
+    assert np.isfinite(fitness_on_same_seeds(bench, drafts, unknown, 9.0, max_episodes=10, n_needed=2)).all()
 
 
 def test_the_steps_of_scored_lists_are_kept_and_returns_are_the_same() -> None:
@@ -335,8 +354,8 @@ def test_values_look_ahead_a_part_of_an_episode_in_short_plans(
     t_max: int, longest: float, expected: float
 ) -> None:
     task = env_task("CartPole-v1", t_max=t_max)
-    assert values.discount_in_short(task, longest) == pytest.approx(expected)
-    assert values.discount_in_short(env_task("CartPole-v1", gamma=0.5, t_max=t_max), longest) == 0.5
+    assert values.discount(task, SHORT, longest) == pytest.approx(expected)
+    assert values.discount(env_task("CartPole-v1", gamma=0.5, t_max=t_max), SHORT, longest) == 0.5
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.booleans()), max_size=8))
@@ -364,7 +383,7 @@ def test_an_environments_own_limit_shortens_the_sight_of_short_plans_alone() -> 
     assert longest_cut(known.moves) == 20 < task.t_max
     assert values.discount_of(learner.bench(99, 0.0), known) == pytest.approx(0.85)
     longer = known.with_clock(budget=1e6)
-    assert values.discount_of(learner.bench(99, 0.0), longer) == values.discount(task) > 0.85
+    assert values.discount_of(learner.bench(99, 0.0), longer) == values.discount(task, ORDINARY, 20) > 0.85
 
 
 @pytest.mark.parametrize(("steps", "plays"), [(STEPS, True), (200_000, False)])

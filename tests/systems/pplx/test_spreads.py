@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from ifthen.systems.pplx.drafts import Draft, readable
 from ifthen.systems.pplx.fit import fit_points
 from ifthen.systems.pplx.knowledge import Knowledge
-from ifthen.systems.pplx.q_network import TERMINAL, action_values
+from ifthen.systems.pplx.memory import TERMINAL
+from ifthen.systems.pplx.q_network import action_values
 from ifthen.systems.pplx.spreads import centres_and_spreads, spreads_of
 from ifthen.systems.pplx.value_learning import scale_of
 from tests.systems.pplx.test_network import SCALE, network

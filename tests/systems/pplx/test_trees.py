@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from ifthen.rules.term import with_terms
 from ifthen.systems.pplx.distil_values import distilled
-from ifthen.systems.pplx.drafts import actions_at, draft_of
+from ifthen.systems.pplx.drafts import actions_at, draft_of_tree
 from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.imitation_tree import (
     BINS,
     LEAF,
-    LEAST,
+    LEAST_POINTS,
     Tree,
     best_split,
     bin_points,
@@ -77,7 +77,7 @@ def test_the_best_split_is_the_oracles(seed: int, whole: bool) -> None:
     bins, members = np.zeros((FEATURES, n), np.uint8), np.flatnonzero(draws.random(n) < 0.8)
     bin_points(points, edges_of(points), bins)
     gain, column, cut = best_split(bins, members, labels, weights, ACTIONS)
-    own = bins.tolist(), members.tolist(), labels.tolist(), weights.tolist(), LEAST
+    own = bins.tolist(), members.tolist(), labels.tolist(), weights.tolist(), LEAST_POINTS
     expected = naive_values.best_split(*own)
     assert gain == pytest.approx(expected[0], abs=1e-9)
     if gain > 1e-9:
@@ -96,7 +96,7 @@ def test_trees_never_give_away_more_as_they_grow(seed: int, whole: bool) -> None
     for tree in trees:
         leaves = tree.column == LEAF
         assert tree.weight[leaves].sum() == pytest.approx(1)
-        assert (tree.weight * 80 >= LEAST - 1e-9).all()
+        assert (tree.weight * 80 >= LEAST_POINTS - 1e-9).all()
 
 
 @given(numbers, st.booleans(), st.integers(0, 3))
@@ -104,7 +104,7 @@ def test_a_tree_read_off_as_a_list_does_the_same_at_every_point(seed: int, whole
     points, costs, sums = some_points(seed, 80, whole), some_costs(seed, 80), some_draft(seed, 2, terms).terms
     columns = with_terms(sums, points)
     for tree in grow_tree(columns, costs, 8):
-        draft = draft_of(tree, sums, FEATURES)
+        draft = draft_of_tree(tree, sums, FEATURES)
         assert actions_at(draft, points).tolist() == leaf_actions(tree, columns)
         assert len(draft.actions) <= (tree.column == LEAF).sum()
         assert not np.isfinite(draft.lows[-1]).any()

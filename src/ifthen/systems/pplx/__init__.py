@@ -7,12 +7,13 @@ To read it, begin with `pplx.py`, the system. It leaves the work to one of two l
 what they share):
 - on tables `pplx_on_table.py`: `learnt_table.py` counts transitions, `list_value.py` values lists on these
   counts, `table_lists.py` and `anneal.py` change lists, `table_search.py` finds the best one of each length.
-- in environments `pplx_on_env.py`, with what comes before learning in `first_steps.py`. `network_learning.py`
-  says what each epoch does, in the phases of `env_plan.py`: `scratch.py` (random lists), `value_learning.py`
-  with `q_network.py` (action values), `distil_values.py` with `imitation_tree.py`, `fit.py` and `changes.py`
-  (lists from values), `policy_search.py` with `cma_es.py` (shortening and tuning).
-  `drafts.py` has the lists that are worked on, `bench.py` plays them, `knowledge.py` keeps what is known
-  after each epoch.
+- in environments `pplx_on_env.py`, with what comes before learning in `first_steps.py`.
+  `network_learning.py` says what each epoch does, in the phases of `env_plan.py`: `scratch.py` (random
+  lists), `value_learning.py` with `q_network.py` and `q_training.py` (action values), `distil_values.py`
+  with `imitation_tree.py`, `fit.py` and `changes.py` (lists from values), `policy_search.py` with
+  `cma_es.py` (shortening and tuning), `last_choice.py` (the last epoch). `drafts.py` has the lists that are
+  worked on, `bench.py` plays, `scoring.py` says how good lists are. `knowledge.py` keeps what is known
+  after each epoch, with the steps that were taken in `memory.py`.
 - in environments with few distinct observations, counts take the place of the network and of most playing:
   `counted_table.py` counts remembered steps, `count_learning.py` has the epochs.
 

@@ -12,13 +12,29 @@ from ifthen.jit import kernel
 from ifthen.randomness import below, fold, uniform
 from ifthen.rules.arrays import Floats, Ints, Mask
 
+MOVE_NUMBER = 0.40
+"""A change is drawn as a number from 0 to 1. Below this one, it moves a threshold or a coefficient."""
+REPLACE_TEST = 0.52
+"""From MOVE_NUMBER up to this number, another test takes the place of one."""
+OTHER_ACTION = 0.60
+"""From REPLACE_TEST up to this number, a rule takes another action."""
+SWAP_RULES = 0.68
+"""From OTHER_ACTION up to this number, two rules swap places."""
+REPLACE_RULE = 0.86
+"""From SWAP_RULES up to this number, a new rule takes the place of one."""
+ADD_TEST = 0.93
+"""From REPLACE_RULE up to this number, a rule gets one more test. Larger ones drop a test."""
+MOVE_COEFFICIENT = 0.4
+"""With this probability, a coefficient moves and not the threshold, where a test compares a term."""
+TWO_TESTS = 0.5
+"""With this probability, a new rule has two tests, and not one."""
 REACH = 0.5
 """A number moves by at most this share of its spread."""
 MOST_TESTS = 3
 """Fitting adds no test to a rule that has this many."""
 NO_TEST = -1
 """Stands in place of a column behind the last test of a rule."""
-NOTHING = -1
+UNCHANGED = -1
 """Stands for the number of a rule or term where none has changed."""
 TRIES = 5
 """A test is drawn this many times if it would tell no points apart."""
@@ -117,17 +133,17 @@ def move_number(
     """
     features, t = terms.shape[1], below(key, 0, n_tests)
     column, step = rules.column[r, t], a_move(fold(key, 1))
-    if column < features or data.fixed[column - features] or uniform(key, 2) >= 0.4:
+    if column < features or data.fixed[column - features] or uniform(key, 2) >= MOVE_COEFFICIENT:
         rules.threshold[r, t] += step * data.spreads[column]
-        return r, NOTHING
+        return r, UNCHANGED
     term, d = column - features, below(key, 3, features)
     old_coefficient = terms[term, d]
     if old_coefficient == 0.0 or data.spreads[d] == 0.0:
-        return NOTHING, NOTHING
+        return UNCHANGED, UNCHANGED
     terms[term, d] = old_coefficient + step * data.spreads[column] / data.spreads[d]
     if terms[term, d] == 0.0:
         terms[term, d] = old_coefficient
-        return NOTHING, NOTHING
+        return UNCHANGED, UNCHANGED
     fill_term(terms, term, data.values)
     for first in range(r):
         for compared in rules.column[first]:
@@ -158,9 +174,9 @@ def replace_rule(
     rules.column[position] = NO_TEST
     rules.actions[position] = data.costs[i].argmin()
     is_found = draw_test(fold(key, 2), data.values, i, rules, position, 0)
-    if is_found and uniform(key, 3) < 0.5:
+    if is_found and uniform(key, 3) < TWO_TESTS:
         is_found = draw_test(fold(key, 4), data.values, i, rules, position, 1)
-    return min(r, position) if is_found else NOTHING
+    return min(r, position) if is_found else UNCHANGED
 
 
 @kernel
@@ -183,32 +199,32 @@ def change(
     while n_tests < old.column.shape[1] and old.column[r, n_tests] >= 0:
         n_tests += 1
     first_changed = r
-    if draw < 0.4:
+    if draw < MOVE_NUMBER:
         return move_number(change_key, data, rules, terms, r, n_tests)
-    if draw < 0.52:
+    if draw < REPLACE_TEST:
         if not draw_test(change_key, data.values, below(key, 3, n_points), rules, r, below(key, 4, n_tests)):
-            first_changed = NOTHING
-    elif draw < 0.6:
+            first_changed = UNCHANGED
+    elif draw < OTHER_ACTION:
         first_changed = below(key, 3, len(old.actions))
         other_action = old.actions[first_changed] + 1 + below(key, 4, n_actions - 1)
         rules.actions[first_changed] = other_action % n_actions
-    elif draw < 0.68:
+    elif draw < SWAP_RULES:
         q = below(key, 3, len(old.actions) - 1)
         copy_rule(old, q, rules, r)
         copy_rule(old, r, rules, q)
         first_changed = min(q, r)
-    elif draw < 0.86:
+    elif draw < REPLACE_RULE:
         first_changed = replace_rule(change_key, data, deciders, old, rules, r)
-    elif draw < 0.93:
+    elif draw < ADD_TEST:
         i = below(key, 3, n_points)
         if n_tests >= MOST_TESTS or not draw_test(change_key, data.values, i, rules, r, n_tests):
-            first_changed = NOTHING
+            first_changed = UNCHANGED
     elif n_tests < 2:
-        first_changed = NOTHING
+        first_changed = UNCHANGED
     else:
         for t in range(below(key, 3, n_tests), n_tests - 1):
             rules.column[r, t] = old.column[r, t + 1]
             rules.upper[r, t] = old.upper[r, t + 1]
             rules.threshold[r, t] = old.threshold[r, t + 1]
         rules.column[r, n_tests - 1] = NO_TEST
-    return first_changed, NOTHING
+    return first_changed, UNCHANGED

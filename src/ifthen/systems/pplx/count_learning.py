@@ -14,11 +14,10 @@ import math
 
 import numpy as np
 
-from ifthen.rules.arrays import Floats
-from ifthen.systems.pplx.bench import LEARNT_ON, Bench, trimmed
+from ifthen.systems.pplx.bench import LEARNT_ON, Bench
 from ifthen.systems.pplx.counted_table import CountModel, count_model
-from ifthen.systems.pplx.distil_values import LATEST, SHORT_SIZES, SIZES, drafts_from_trees
-from ifthen.systems.pplx.drafts import Draft, tidy
+from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, drafts_from_trees
+from ifthen.systems.pplx.drafts import Draft, shorter_by_one, tidy
 from ifthen.systems.pplx.env_plan import (
     CHOOSING,
     EPOCHS,
@@ -30,8 +29,9 @@ from ifthen.systems.pplx.env_plan import (
     Work,
 )
 from ifthen.systems.pplx.knowledge import Knowledge
-from ifthen.systems.pplx.policy_search import shorter_by_one
+from ifthen.systems.pplx.last_choice import choose_by_counts
 from ifthen.systems.pplx.pplx_parameters import PPLXParameters
+from ifthen.systems.pplx.scoring import trimmed
 from ifthen.systems.pplx.table_search import (
     LONGER,
     candidates_for,
@@ -40,7 +40,7 @@ from ifthen.systems.pplx.table_search import (
     rules_for,
     search_length,
 )
-from ifthen.systems.pplx.value_learning import TESTED_FROM, catch_up
+from ifthen.systems.pplx.value_learning import FEWEST_TESTED_ON, TESTED_FROM, TESTING_TAKES, catch_up
 
 MOST_WORK = 16_000
 """The longest list has at most this many rules, divided by the number of observations. More take too long."""
@@ -52,18 +52,16 @@ MORE_RULES = 4
 """The last search begins with this many rules more than such a list has."""
 TERMS_EVERY = 4
 """Lists with terms are grown in every fourth round."""
-TRIES = 10
+GROWN_ON = 6000
+"""They are fitted at the points of this many of the latest steps."""
+FEWEST_TRIES = 10
 """Counting needs this many steps of the plan for each observation and action."""
-ROUNDS = 3
+ROUNDS_IN_EPOCH = 3
 """An epoch plays this many rounds of episodes, each by the counts so far."""
 RANDOM = (0.2, 0.5, 0.2)
 """The probability that a random action begins, in the rounds of an epoch. The first one is optimistic."""
-TESTING_TAKES = 0.2
-"""Playing without random actions takes at most this share of an epoch's steps."""
-FEWEST_TESTED_ON = 4
-"""The counts are tested if the steps allow this many episodes. After the phase they are tested anyway."""
 FEWEST_AT_THE_END = 2
-"""After the phase, they are tested on at least this many episodes, where a plan has few."""
+"""After the phase, the counts are tested on at least this many episodes, where a plan has few."""
 LAST_TEST_TAKES = 0.05
 """More episodes of the last test may take this share of the plan's steps."""
 SHORTFALL = 0.25
@@ -71,14 +69,8 @@ SHORTFALL = 0.25
 lead over the best single rule."""
 ERRORS = 2.0
 """The played return may be too low by this many standard errors."""
-ROUNDING = 1e-6
+RETURN_ROUNDING = 1e-6
 """A return that is too low by no more than this share of the promise differs by rounding."""
-WORTH = 0.01
-"""A longer list plays in the end if it is worth this share of the lead more than all shorter ones."""
-MOST_CHOSEN = 8
-"""At most this many lists play in the end."""
-MOST_EPISODES = 100_000
-"""Each of them plays at most this many episodes."""
 
 
 def model_for_epoch(bench: Bench, known: Knowledge, work: Work) -> tuple[Knowledge, CountModel | None]:
@@ -119,7 +111,7 @@ def counted_epoch(
     """
     if work.activity == CHOOSING:
         bench.quota = max(bench.quota, plan_steps_left)
-        return choose_counted(bench, known, model), None
+        return choose_by_counts(bench, compared(known, model, [])).without_memory(), None
     if work.phase == SEARCH:
         new_drafts = shorter_lists(bench, known) if work.activity == SHORTENING else []
         return compared(known, model, new_drafts), None
@@ -142,7 +134,7 @@ def counted_epoch(
 def model_of(bench: Bench, known: Knowledge) -> CountModel | None:
     """Return what was counted; None where there are too many observations to try all actions."""
     steps = min(SHARES[VALUES] * known.budget, MOST_VALUE_STEPS)
-    max_observations = steps / (TRIES * bench.task.n_actions)
+    max_observations = steps / (FEWEST_TRIES * bench.task.n_actions)
     return count_model(bench.task, known.memory, bench.given_terms, max_observations)
 
 
@@ -150,14 +142,14 @@ def explore_counts(bench: Bench, known: Knowledge, model: CountModel) -> Knowled
     """Play the epoch's episodes by the counts, which are counted again after each round."""
     turn, quota, current = 0, (1 - TESTING_TAKES) * bench.quota, model
     while turn == 0 or bench.n_steps < quota:
-        steps = min(quota / ROUNDS, quota - bench.n_steps)
+        steps = min(quota / ROUNDS_IN_EPOCH, quota - bench.n_steps)
         n_episodes = bench.affordable_episodes(
             steps, known.episode_length, 1, bench.episode_factor * LEARNT_ON
         )
-        policy = current.lookup(current.solved if turn % ROUNDS else current.optimistic)
+        policy = current.lookup(current.solved if turn % ROUNDS_IN_EPOCH else current.optimistic)
         key = bench.key("explore", bench.n_steps)
-        episodes = bench.explore(policy, RANDOM[turn % ROUNDS], bench.fresh_seeds(n_episodes), key)
-        known = known.with_episodes(episodes)
+        episodes = bench.explore(policy, RANDOM[turn % ROUNDS_IN_EPOCH], bench.fresh_seeds(n_episodes), key)
+        known = bench.with_episodes(known, episodes)
         turn, recounted = turn + 1, model_of(bench, known)
         if recounted is None:
             break
@@ -190,9 +182,9 @@ def tested(
     mean_return, standard_error = float(np.mean(returns)), float(np.std(returns)) / math.sqrt(n_episodes)
     promise = model.promise(model.solved.q.argmax(axis=1))
     lead = promise - float(np.nanmax(known.scores[known.lengths == 1]))
-    known = known.with_episodes(episodes).with_clock(network_return=mean_return)
+    known = bench.with_episodes(known, episodes).with_clock(network_return=mean_return)
     shortfall = promise - mean_return
-    allowed = SHORTFALL * max(0.0, lead) + ERRORS * standard_error + ROUNDING * abs(promise)
+    allowed = SHORTFALL * max(0.0, lead) + ERRORS * standard_error + RETURN_ROUNDING * abs(promise)
     return known, abs(shortfall), shortfall > allowed
 
 
@@ -231,7 +223,7 @@ def enough_rules(known: Knowledge) -> int:
 def grown_lists(bench: Bench, known: Knowledge, model: CountModel) -> list[Draft]:
     """Return lists with terms, read off trees and fitted to the counts' action values."""
     bench.count_model = model
-    known = known._replace(states=known.points[known.moves >= 0][-LATEST:])
+    known = known._replace(states=known.points[known.moves >= 0][-GROWN_ON:])
     return drafts_from_trees(bench, known, True, SHORT_SIZES + SIZES)
 
 
@@ -247,29 +239,3 @@ def compared(known: Knowledge, model: CountModel, new_drafts: list[Draft]) -> Kn
     drafts = list({draft.key(): draft for draft in [*known.drafts, *new_drafts]}.values())
     scores = model.worth(drafts)
     return trimmed(known.with_drafts(drafts, [[score, 0.0, 1.0] for score in scores]))
-
-
-def choose_counted(bench: Bench, known: Knowledge, model: CountModel) -> Knowledge:
-    """Return what is known once the lists that the counts speak for have played the same episodes.
-
-    Counts choose which lists play, and playing says what these get: the best of many expected returns on the
-    same counts flatters its list.
-    """
-    known = compared(known, model, [])
-    drafts, scores, gain = known.drafts, known.scores, known.gain
-    chosen: list[int] = []
-    for i in known.front_indices:
-        if not chosen or scores[i] > scores[chosen[-1]] + WORTH * gain:
-            chosen.append(i)
-    playing = chosen[-MOST_CHOSEN:]
-    singles = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1 and i not in playing]
-    fitness: Floats = np.full((len(drafts), 3), np.nan)
-    if singles:
-        unplayed_singles = known.with_drafts([drafts[i] for i in singles], fitness[singles])
-        fitness[singles] = bench.with_scores(unplayed_singles).fitness
-    playing_drafts = [drafts[i] for i in playing]
-    fitness[playing] = bench.fitness_on_same_seeds(
-        playing_drafts, fitness[playing], known.episode_length, MOST_EPISODES
-    )
-    kept = sorted(i for i in {*playing, *singles} if np.isfinite(fitness[i, 0]))
-    return known.with_drafts([drafts[i] for i in kept], fitness[kept]).without_memory()

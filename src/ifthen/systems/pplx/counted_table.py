@@ -19,7 +19,7 @@ from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.term import with_terms
 from ifthen.systems.pplx.drafts import Draft, actions_at
 from ifthen.systems.pplx.learnt_table import LONGEST_HORIZON, LearntTable
-from ifthen.systems.pplx.q_network import TERMINAL, Memory, longest_cut
+from ifthen.systems.pplx.memory import TERMINAL, Memory, longest_cut
 from ifthen.systems.pplx.table_lists import Rules
 from ifthen.systems.pplx.table_search import SolvedTable, solved_table
 from ifthen.tasks.gym_task import EnvTask

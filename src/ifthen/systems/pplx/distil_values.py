@@ -14,11 +14,13 @@ from ifthen.parallel import for_slices
 from ifthen.rules.arrays import Floats
 from ifthen.rules.term import with_terms
 from ifthen.simulate.trajectories import Trajectory
-from ifthen.systems.pplx.bench import FEWEST_PLAYED, MOST_STATES, Bench
-from ifthen.systems.pplx.drafts import Draft, draft_of, tidy
+from ifthen.systems.pplx.bench import MOST_VISITED, Bench
+from ifthen.systems.pplx.drafts import Draft, draft_of_tree, tidy
 from ifthen.systems.pplx.fit import fitted, regret
 from ifthen.systems.pplx.imitation_tree import grow_tree
-from ifthen.systems.pplx.knowledge import Knowledge, single_precision
+from ifthen.systems.pplx.knowledge import Knowledge
+from ifthen.systems.pplx.memory import single_precision
+from ifthen.systems.pplx.scoring import FEWEST_PLAYED, with_candidates
 from ifthen.systems.pplx.spreads import spreads_of
 from ifthen.systems.pplx.value_learning import learn_on
 
@@ -45,13 +47,10 @@ FROM_AN_EPISODE = 250
 """An episode adds at most this many points, so that long episodes do not outnumber others."""
 IMITATED = 10
 """The first round begins with the points of this many episodes of the teacher or the network."""
-EPISODES = 5
+ROUND_EPISODES = 5
 """A list plays at most this many episodes in a round."""
 TRIED = 2
 """This many lists of a round may be kept. With a teacher all may: the best list of every size is wanted."""
-LATEST = 6000
-"""In short plans, the first round also begins with this many of the latest steps. They were taken to learn
-the values, mostly by the network. Lists that are fitted at few points do badly elsewhere."""
 FITTED_ON = 3000
 """Lists are fitted on at most this many points."""
 CHANGES = 20_000
@@ -118,7 +117,7 @@ def fitted_drafts(
 def visit(bench: Bench, known: Knowledge, drafts: list[Draft]) -> Knowledge:
     """Play lists, remember where they go, and keep the best."""
     half, length = bench.quota / 2, known.episode_length
-    n_seeds = bench.affordable_episodes(half / len(drafts), length, 1, bench.episode_factor * EPISODES)
+    n_seeds = bench.affordable_episodes(half / len(drafts), length, 1, bench.episode_factor * ROUND_EPISODES)
     n_playing = bench.affordable_episodes(half / n_seeds, length, 1, len(drafts))
     seeds, points, returns, played = bench.seeds(n_seeds), list[Floats](), list[float](), list[Trajectory]()
     playing = bench.sample(np.arange(len(drafts)), n_playing).tolist()
@@ -128,13 +127,13 @@ def visit(bench: Bench, known: Knowledge, drafts: list[Draft]) -> Knowledge:
         played += episodes
         returns.append(bench.mean_return(episodes))
     n_candidates = TRIED if bench.teacher is None else len(drafts)
-    if known.is_short and bench.teacher is None:  # scores take steps that the last choice needs
+    if bench.settings(known).saves_steps:  # scores take steps that the last choice needs
         steps_each = bench.steps_left / FEWEST_PLAYED
         n_candidates = bench.affordable_episodes(steps_each, length, 0, n_candidates)
     best_first = np.argsort(returns, kind="stable")[::-1]
     candidates = [drafts[playing[i]] for i in best_first[:n_candidates]]
     known = learn_on(bench, bench.with_states(known, np.vstack(points)), played)
-    return bench.with_candidates(known, candidates)
+    return with_candidates(bench, known, candidates)
 
 
 def imitated_states(bench: Bench, known: Knowledge) -> Knowledge:
@@ -144,9 +143,9 @@ def imitated_states(bench: Bench, known: Knowledge) -> Knowledge:
     n_episodes = bench.affordable_episodes(bench.quota / 2, known.episode_length, 1, max_episodes)
     episodes = bench.explore(policy, 0.0, bench.seeds(n_episodes), np.uint64(0), known.scaling)
     points = single_precision(np.vstack([episode.points for episode in episodes]))
-    if known.is_short and bench.teacher is None:
-        points = np.vstack([points, known.points[known.moves >= 0][-LATEST:]])
-    known = known._replace(states=bench.sample(points, MOST_STATES))
+    if n_latest := bench.settings(known).latest_points:
+        points = np.vstack([points, known.points[known.moves >= 0][-n_latest:]])
+    known = known._replace(states=bench.sample(points, MOST_VISITED))
     if bench.teacher is None and np.isfinite(known.network_return):
         return known
     return known.with_clock(network_return=bench.mean_return(episodes))
@@ -163,7 +162,7 @@ def distilled(points: Floats, costs: Floats, terms: Floats, sizes: tuple[int, ..
     """
     trees = grow_tree(with_terms(terms, points), costs, max(sizes))
     leaf_counts = sorted({min(size, len(trees)) for size in sizes})
-    return [tidy(draft_of(trees[n - 1], terms, points.shape[1])) for n in leaf_counts]
+    return [tidy(draft_of_tree(trees[n - 1], terms, points.shape[1])) for n in leaf_counts]
 
 
 def best_distilled(

@@ -20,7 +20,7 @@ from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.term import coefficients, ranges_of, term, with_terms
-from ifthen.systems.pplx.imitation_tree import Tree, rules_of
+from ifthen.systems.pplx.imitation_tree import Tree, rules_of_tree
 from ifthen.tasks.task import Task
 
 DIGITS = 3
@@ -78,9 +78,9 @@ def actions_at(draft: Draft, points: Floats) -> NDArray[np.int32]:
     return draft.actions[deciders(draft, points)]
 
 
-def draft_of(tree: Tree, terms: Floats, features: int) -> Draft:
+def draft_of_tree(tree: Tree, terms: Floats, features: int) -> Draft:
     """Return a tree over features and terms `(terms, features)` as a draft with the terms that it uses."""
-    rules = rules_of(tree)
+    rules = rules_of_tree(tree)
     used = sorted({test[0] - features for tests, _ in rules for test in tests if test[0] >= features})
     column_of = {features + t: features + i for i, t in enumerate(used)} | {c: c for c in range(features)}
     lows = np.full((len(rules), features + len(used)), -np.inf)
@@ -109,6 +109,13 @@ def without_test(draft: Draft, r: int, c: int, upper: bool) -> Draft:
     else:
         lows[r, c] = -np.inf
     return tidy(draft._replace(lows=lows, highs=highs))
+
+
+def shorter_by_one(draft: Draft) -> list[Draft]:
+    """Return the lists with one rule or one test less."""
+    shorter = [without_rule(draft, r) for r in range(len(draft.actions) - 1)]
+    shorter += [without_test(draft, r, c, upper=False) for r, c in np.argwhere(np.isfinite(draft.lows))]
+    return shorter + [without_test(draft, r, c, upper=True) for r, c in np.argwhere(np.isfinite(draft.highs))]
 
 
 def tidy(draft: Draft) -> Draft:

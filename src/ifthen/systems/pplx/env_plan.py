@@ -1,14 +1,17 @@
-"""The plan of PPL-X in an environment: its phases, what their epochs do, and the steps that each may take."""
+"""The plan of PPL-X in an environment: its phases, what their epochs do, and the steps that each may take.
+
+What short plans do otherwise is in `PlanSettings`.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from ifthen.systems.pplx.knowledge import is_short
-from ifthen.systems.pplx.value_learning import UPDATES
-
+ENOUGH_STEPS = 100_000
+"""A plan with fewer steps is short: it cannot compare many lists by playing them."""
 BEGINNING, SCRATCH, VALUES, DISTIL, SEARCH = range(5)
 """The phases, as the history numbers them."""
 WORDS = ("beginning", "random lists", "action values", "distilling", "tuning")
@@ -25,7 +28,7 @@ SHORT_PARTS = {DISTILLING: 1.0, NOTHING: 0.0, CHOOSING: 16.0}
 """In short plans, the search divides its steps among its epochs in these proportions."""
 EPOCHS = {SCRATCH: 2, VALUES: 20, DISTIL: 14, SEARCH: len(ROUNDS)}
 """The number of epochs of each phase."""
-NEEDED = {SCRATCH: (1,), VALUES: (0, 19), DISTIL: (0,), SEARCH: (len(ROUNDS) - 1,)}
+ALWAYS_PLAYED = {SCRATCH: (1,), VALUES: (0, 19), DISTIL: (0,), SEARCH: (len(ROUNDS) - 1,)}
 """The epochs of each phase that are always played, even when the steps run out."""
 SHARES = {SCRATCH: 0.05, VALUES: 0.5, DISTIL: 0.2}
 """Each phase takes at most this share of the plan's steps. The search takes the rest."""
@@ -37,6 +40,8 @@ CHEAP_CHOICE = 10.0
 """In such environments, the last choice gets ten times its usual part of the steps."""
 MOST_VALUE_STEPS = 200_000
 """Learning action values takes at most this many steps."""
+UPDATES = 200_000
+"""A network gets about this many updates while action values are learnt."""
 LEAST_SHARE = 0.5
 """An epoch gets at least this share of its planned steps, or it is left out."""
 SECONDS = 150
@@ -52,6 +57,99 @@ PLANS = (
 """Without `steps`, the plan's steps are one of these numbers."""
 MOST_NETWORKS = 5
 """At most this many networks learn action values."""
+
+
+class PlanSettings(NamedTuple):
+    """What depends on whether a plan is short: ORDINARY, SHORT or TAUGHT_SHORT."""
+
+    rounds: tuple[str, ...]
+    """The epochs of the search, in order."""
+    parts: dict[str, float]
+    """The search divides its steps among its epochs in these proportions."""
+    cheap_choice: float
+    """In environments whose steps cost next to nothing, the last choice gets this many times its part."""
+    values_choose: bool
+    """Whether values choose the lists that play in the end. Otherwise scores do."""
+    sight: float | None
+    """Values look ahead this share of an episode, where the environment's own limit counts as its end. None:
+    they look as far ahead as the task lets an episode last."""
+    least_discount: float
+    """The smallest discount factor of action values, unless the task's own is smaller."""
+    decay: float
+    """Weights shrink by this share of the learning rate with each update."""
+    learns_from_scoring: bool
+    """Whether the steps of lists that are scored are learnt from, too."""
+    learns_from_earlier: bool
+    """Whether the network also gets updates for steps that were taken before its phase, or before any step
+    told actions apart."""
+    saves_steps: bool
+    """Whether a round of lists leaves steps to the last choice: it scores few lists, and the network gets few
+    updates after it."""
+    latest_points: int
+    """The first round of lists also begins with this many of the latest steps. They were taken to learn the
+    values, mostly by the network. Lists that are fitted at few points do badly elsewhere."""
+    latest_weight: float
+    """The latest episodes have this weight in the mean length. As policies get better, episodes may become
+    longer quickly."""
+    long_episode: float
+    """Where an episode takes more than this share of the plan's steps, lists are measured for the history at
+    the beginning and the end alone."""
+    shortens: bool
+    """Whether lists count as shortened after the plan."""
+    counts_steps: bool
+    """Whether a progress bar counts steps, and not epochs, which take from no time to very long."""
+
+
+ORDINARY = PlanSettings(
+    rounds=ROUNDS,
+    parts=PARTS,
+    cheap_choice=CHEAP_CHOICE,
+    values_choose=False,
+    sight=None,
+    least_discount=0.9,
+    decay=0.0,
+    learns_from_scoring=False,
+    learns_from_earlier=False,
+    saves_steps=False,
+    latest_points=0,
+    latest_weight=0.1,
+    long_episode=math.inf,
+    shortens=True,
+    counts_steps=False,
+)
+"""The settings of a plan that is not short."""
+SHORT = PlanSettings(
+    rounds=SHORT_ROUNDS,
+    parts=SHORT_PARTS,
+    cheap_choice=1.0,
+    values_choose=True,
+    sight=1 / 3,  # sums of fewer rewards take fewer steps to learn
+    least_discount=0.8,
+    decay=0.5,  # few steps are learnt from many times over, and networks would learn them by heart
+    learns_from_scoring=True,
+    learns_from_earlier=True,
+    saves_steps=True,
+    latest_points=6000,
+    latest_weight=0.5,
+    long_episode=0.01,
+    shortens=False,
+    counts_steps=True,
+)
+"""The settings of a short plan: values decide more, and playing less."""
+TAUGHT_SHORT = ORDINARY._replace(
+    latest_weight=SHORT.latest_weight,
+    long_episode=SHORT.long_episode,
+    shortens=SHORT.shortens,
+    counts_steps=SHORT.counts_steps,
+)
+"""The settings of a short plan with a teacher, whose values are good however few the steps are."""
+
+
+def settings_for(budget: float, taught: bool) -> PlanSettings:
+    """Return the settings of a plan of so many steps, with a teacher or without."""
+    if budget >= ENOUGH_STEPS:
+        return ORDINARY
+    return TAUGHT_SHORT if taught else SHORT
 
 
 class Work(NamedTuple):
@@ -102,7 +200,7 @@ class Plan(NamedTuple):
     cheap: bool = False
     """Whether steps cost next to nothing."""
     taught: bool = False
-    """Whether there is a teacher, whose values are good however few the steps are."""
+    """Whether there is a teacher."""
 
     @property
     def length(self) -> int:
@@ -120,20 +218,24 @@ class Plan(NamedTuple):
 
     def work(self, epoch: int, budget: float) -> Work:
         """Return what an epoch does, in a plan of so many steps."""
-        return Work(*self.phase(epoch), self.rounds(budget))
+        return Work(*self.phase(epoch), self.settings(budget).rounds)
 
-    def rounds(self, budget: float) -> tuple[str, ...]:
-        """Return the epochs of the search in a plan of so many steps."""
-        return SHORT_ROUNDS if is_short(budget) and not self.taught else ROUNDS
+    def settings(self, budget: float) -> PlanSettings:
+        """Return what a plan of so many steps does in its own way."""
+        return settings_for(budget, self.taught)
+
+    def networks(self, budget: float) -> int:
+        """Return how many networks learn action values; a teacher's take one."""
+        if self.taught:
+            return 1
+        return int(np.clip(UPDATES // min(SHARES[VALUES] * budget, MOST_VALUE_STEPS), 1, MOST_NETWORKS))
 
     def quota(self, epoch: int, budget: float) -> float:
         """Return the steps that an epoch may take, of so many for the whole plan."""
-        shares, parts, rounds = SHARES, PARTS, self.rounds(budget)
-        if rounds is SHORT_ROUNDS:
-            parts = SHORT_PARTS
-        elif self.cheap:
-            parts = PARTS | {CHOOSING: CHEAP_CHOICE * PARTS[CHOOSING]}
+        settings, shares = self.settings(budget), SHARES
+        parts, rounds = settings.parts, settings.rounds
         if self.cheap:
+            parts = parts | {CHOOSING: settings.cheap_choice * parts[CHOOSING]}
             shares = SHARES | {SCRATCH: CHEAP_SCRATCH}
         phase, phase_epoch = self.phase(epoch)
         steps = {planned: share * budget for planned, share in shares.items() if planned in self.epochs}
@@ -150,19 +252,14 @@ class Plan(NamedTuple):
     def allowed(self, epoch: int, budget: float, steps_taken: int) -> float:
         """Return the steps that an epoch may take: less than planned where those before it took more.
 
-        Where long episodes took far more, only the epochs in NEEDED are played. The others get 0 steps.
+        Where long episodes took far more, only those in ALWAYS_PLAYED are played. The others get 0 steps.
         """
         planned = [self.quota(later, budget) for later in range(epoch, max(self.length, epoch) + 1)]
         share = (budget - steps_taken) / sum(planned) if epoch <= self.length else 1.0
         phase, phase_epoch = self.phase(epoch)
-        if share < LEAST_SHARE and phase_epoch not in NEEDED[phase]:
+        if share < LEAST_SHARE and phase_epoch not in ALWAYS_PLAYED[phase]:
             return 0.0
         return planned[0] * min(1.0, max(LEAST_SHARE, share))
-
-
-def networks_for(budget: float) -> int:
-    """Return how many networks learn action values in a plan of so many steps."""
-    return int(np.clip(UPDATES // min(SHARES[VALUES] * budget, MOST_VALUE_STEPS), 1, MOST_NETWORKS))
 
 
 def suited_plan(speed: float, length: float) -> int:

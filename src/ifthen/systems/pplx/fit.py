@@ -31,15 +31,15 @@ from ifthen.systems.pplx.spreads import spreads_of
 
 ROUNDING = 1e-12
 """Costs that differ by less than this share count as equal."""
-HOT = 0.003
+FIRST_TEMPERATURE = 0.003
 """The first temperature, as a share of the mean cost of the worst actions."""
-COLD = 0.0005
+LAST_TEMPERATURE = 0.0005
 """The last temperature, as a share of the same mean cost."""
 PRICE = 0.001
 """A test must save this share of the same mean cost."""
 
 
-def rules_of(draft: Draft) -> ListArrays:
+def arrays_of(draft: Draft) -> ListArrays:
     """Return a draft as arrays to change."""
     n_rules = len(draft.actions)
     n_tests = np.isfinite(draft.lows).sum(axis=1) + np.isfinite(draft.highs).sum(axis=1)
@@ -56,7 +56,7 @@ def rules_of(draft: Draft) -> ListArrays:
     return rules
 
 
-def draft_of(rules: ListArrays, terms: Floats) -> Draft:
+def draft_of_arrays(rules: ListArrays, terms: Floats) -> Draft:
     """Return rules over features and terms `(terms, features)` as a draft."""
     lows = np.full((len(rules.actions), terms.shape[1] + len(terms)), -np.inf)
     highs = -lows
@@ -224,11 +224,11 @@ def fitted(
         given_terms: `(terms, features)`: terms whose coefficients stay.
     """
     draft, worst_cost = tidy(draft), float(costs.max(axis=1).mean())
-    rules, terms = rules_of(draft), np.vstack([draft.terms, extra_terms])
+    rules, terms = arrays_of(draft), np.vstack([draft.terms, extra_terms])
     data = fit_points(terms, points, costs, given_terms)
-    hot, cold, price = HOT * worst_cost, COLD * worst_cost, PRICE * worst_cost
+    hot, cold, price = FIRST_TEMPERATURE * worst_cost, LAST_TEMPERATURE * worst_cost, PRICE * worst_cost
     fit_rules(key, n_changes, hot, cold, price, data, rules, terms, False)
-    draft = draft_of(rules, terms)
+    draft = draft_of_arrays(rules, terms)
     used_rules = np.unique(np.append(deciders(draft, points), len(rules.actions) - 1))
     lows, highs, actions = draft.lows[used_rules], draft.highs[used_rules], draft.actions[used_rules]
     return tidy(draft._replace(lows=lows, highs=highs, actions=actions))
@@ -244,10 +244,10 @@ def polished(
 ) -> Draft:
     """Return a list with other numbers that costs no more at points; see `fitted` for the arguments."""
     draft = tidy(draft)
-    rules, terms = rules_of(draft), draft.terms.copy()
+    rules, terms = arrays_of(draft), draft.terms.copy()
     data = fit_points(terms, points, costs, given_terms)
     fit_rules(key, n_changes, 0.0, 0.0, 0.0, data, rules, terms, True)
-    return draft_of(rules, terms)
+    return draft_of_arrays(rules, terms)
 
 
 def regret(draft: Draft, points: Floats, costs: Floats) -> float:

@@ -14,7 +14,7 @@ from ifthen.jit import kernel
 from ifthen.rules.arrays import Floats, Ints
 
 BINS = 128
-LEAST = 5
+LEAST_POINTS = 5
 """A split leaves at least this many points on either side."""
 LEAF = -1
 
@@ -103,9 +103,9 @@ def best_split(
             for a in range(actions):
                 left[a] += sums[b, a]
             n += counts[b]
-            if n < LEAST or counts[b] == 0:
+            if n < LEAST_POINTS or counts[b] == 0:
                 continue
-            if len(members) - n < LEAST:
+            if len(members) - n < LEAST_POINTS:
                 break
             for a in range(actions):
                 right[a] = totals[a] - left[a]
@@ -164,7 +164,7 @@ def grow_tree(points: Floats, costs: Floats, most_leaves: int) -> list[Tree]:
     return trees
 
 
-def rules_of(tree: Tree) -> list[tuple[list[tuple[int, int, float]], int]]:
+def rules_of_tree(tree: Tree) -> list[tuple[list[tuple[int, int, float]], int]]:
     """Return a tree as a decision list: tests (column, side, threshold) and action of each rule.
 
     Of two children the smaller comes first, with the test; the other one then needs none.

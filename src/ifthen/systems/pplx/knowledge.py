@@ -10,40 +10,31 @@ from numpy.typing import NDArray
 
 from ifthen.errors import ModelFileError, RuleError
 from ifthen.rules.arrays import Floats, Ints
-from ifthen.simulate.trajectories import TERMINATED, Trajectory
+from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.model_file import ArraySpec, Model, check_arrays, refuse
 from ifthen.systems.pplx.drafts import Draft, pack, ruleset, unpack
-from ifthen.systems.pplx.q_network import CUT, TERMINAL, Memory, Scale, weights_of
+from ifthen.systems.pplx.memory import CUT, TERMINAL, Memory, remembered
+from ifthen.systems.pplx.q_network import Scale, weights_of
 from ifthen.tasks.gym_task import EnvTask
 
 NET_ROWS = 5
 """The rows of `nets`."""
-MOST_NETWORKS = 100
+MOST_NETWORKS_IN_FILE = 100
 """Files with more networks than this are refused. It is far more than are ever learnt."""
-ENOUGH_STEPS = 100_000
-"""A plan with fewer steps is short: it cannot compare many lists by playing them."""
 NEAR = 0.15
 """Largest score gap to the best list, as a share of the gain, that counts as nearly as good."""
 PLENTY = 25e-6
 """More episodes than usual are played if each takes less than this share of the plan's steps."""
 MOST_PLENTY = 50
 """At most this many times as many episodes as usual are played."""
-LATEST = 0.1
-"""The latest episodes have this weight in the mean length."""
-LATEST_IN_SHORT = 0.5
-"""In short plans, they have this weight: as policies get better, episodes may become longer quickly."""
 HUGE = 1e300
 """Stands for an infinite number in files."""
 MOST_STEPS = 2.0**53
 """Larger numbers of steps are refused in files."""
 MOST_LISTS = 1000
 """Files with more lists than this are refused. It is far more than are ever kept."""
-LARGEST = 1e38
-"""Larger numbers are cut to this one in single precision."""
 NOT_FINITE = ("bounds", "fitness", "clock")
 """The arrays in which files hold HUGE in place of infinite numbers."""
-MOST_NUMBERS = 20_000_000
-"""The points in memory hold at most this many numbers together."""
 UNPLAYED = np.array([np.nan, np.nan, np.nan])
 """The fitness of a list that has not played."""
 
@@ -121,11 +112,6 @@ class Knowledge(NamedTuple):
     def budget(self) -> float:
         """The plan's steps."""
         return self._clock.budget
-
-    @property
-    def is_short(self) -> bool:
-        """Whether the plan has too few steps to compare many lists by playing."""
-        return is_short(self.budget)
 
     @property
     def episode_length(self) -> float:
@@ -223,44 +209,12 @@ class Knowledge(NamedTuple):
         """Return the same without the steps that were taken, which nothing is learnt from any more."""
         return self._replace(points=self.points[:0], moves=self.moves[:0], rewards=self.rewards[:0])
 
-    def with_episodes(self, episodes: list[Trajectory]) -> Knowledge:
-        """Return what is known after more episodes."""
+    def with_episodes(self, episodes: list[Trajectory], latest_weight: float) -> Knowledge:
+        """Return what is known after more episodes, which have a weight in the mean length."""
         mean_length = float(np.mean([len(episode.actions) for episode in episodes]))
         known = self._replace(**remembered(self.memory, episodes)._asdict())
-        weight = LATEST_IN_SHORT if self.is_short else LATEST
-        return known.with_clock(episode_length=(1 - weight) * self.episode_length + weight * mean_length)
-
-
-def is_short(budget: float) -> bool:
-    """Return whether a plan has too few steps to compare many lists by playing."""
-    return budget < ENOUGH_STEPS
-
-
-def single_precision(numbers: Floats) -> NDArray[np.float32]:
-    """Return numbers in single precision; those beyond LARGEST become LARGEST."""
-    return np.clip(numbers, -LARGEST, LARGEST).astype(np.float32)
-
-
-def remembered(memory: Memory, episodes: list[Trajectory]) -> Memory:
-    """Return a memory with more episodes."""
-    points, moves, rewards = [memory.points], [memory.moves], [memory.rewards]
-    for episode in episodes:
-        end = TERMINAL if episode.ending == TERMINATED else CUT
-        points += [single_precision(episode.points), single_precision(episode.last[None])]
-        moves += [episode.actions.astype(np.int16), np.array([end], np.int16)]
-        rewards += [single_precision(episode.rewards), np.zeros(1, np.float32)]
-    return within_limits(Memory(np.concatenate(points), np.concatenate(moves), np.concatenate(rewards)))
-
-
-def within_limits(memory: Memory) -> Memory:
-    """Return a memory without its oldest episodes, where it holds too many numbers."""
-    max_rows = MOST_NUMBERS // memory.points.shape[1]
-    if len(memory.moves) <= max_rows:
-        return memory
-    ends = np.flatnonzero(memory.moves < 0)[:-1]
-    dropped_ends = ends[ends >= len(memory.moves) - max_rows - 1]
-    first = int(dropped_ends[0] if len(dropped_ends) else ends[-1]) + 1 if len(ends) else 0
-    return Memory._make(column[first:] for column in memory)
+        episode_length = (1 - latest_weight) * self.episode_length + latest_weight * mean_length
+        return known.with_clock(episode_length=episode_length)
 
 
 def file_arrays(known: Knowledge) -> dict[str, NDArray[Any]]:
@@ -282,7 +236,7 @@ def read(model: Model, task: EnvTask) -> Knowledge:
         return shape[axis] if len(shape) > axis else 0
 
     n_lists, n_rules, n_terms, n_steps = size("lengths"), size("actions", 1), size("terms", 1), size("moves")
-    n_networks = int(np.clip(size("nets", 1) // weights_of(n_features, n_actions), 1, MOST_NETWORKS))
+    n_networks = int(np.clip(size("nets", 1) // weights_of(n_features, n_actions), 1, MOST_NETWORKS_IN_FILE))
     expected: ArraySpec = {
         "points": ((n_steps, n_features), np.float32),
         "moves": ((n_steps,), np.int16),

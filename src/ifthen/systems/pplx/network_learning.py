@@ -6,7 +6,7 @@ Where few observations are distinct, counts take the network's place (`count_lea
 from __future__ import annotations
 
 from ifthen.systems.pplx.bench import Bench
-from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, distil, drafts_from_trees
+from ifthen.systems.pplx.distil_values import distil
 from ifthen.systems.pplx.drafts import Draft
 from ifthen.systems.pplx.env_plan import (
     CHOOSING,
@@ -20,7 +20,9 @@ from ifthen.systems.pplx.env_plan import (
     Work,
 )
 from ifthen.systems.pplx.knowledge import Knowledge
-from ifthen.systems.pplx.policy_search import choose, choose_by_values, shorten, tune
+from ifthen.systems.pplx.last_choice import choose_by_scores, last_choice
+from ifthen.systems.pplx.policy_search import shorten, tune
+from ifthen.systems.pplx.scoring import with_candidates
 from ifthen.systems.pplx.scratch import evolve
 from ifthen.systems.pplx.value_learning import learn_values
 
@@ -42,16 +44,16 @@ def network_epoch(
     if work.phase == SCRATCH:
         return from_scratch(bench, known, start_drafts, last=work.ends_phase), None
     if work.phase == DISTIL:
-        return distilled(bench, known, work, terms, start_drafts), None
-    return searched(bench, known, work, terms), None
+        return distilling_epoch(bench, known, work, terms, start_drafts), None
+    return search_epoch(bench, known, work, terms), None
 
 
 def from_scratch(bench: Bench, known: Knowledge, start_drafts: list[Draft], last: bool) -> Knowledge:
     """Seek lists at random, beside the one to start from."""
-    return bench.with_candidates(evolve(bench, known, last=last), start_drafts)
+    return with_candidates(bench, evolve(bench, known, last=last), start_drafts)
 
 
-def distilled(
+def distilling_epoch(
     bench: Bench, known: Knowledge, work: Work, terms: bool, start_drafts: list[Draft]
 ) -> Knowledge:
     """Imitate the values. Where there are none, seek lists at random with the steps of the whole phase.
@@ -64,10 +66,10 @@ def distilled(
     return distil(bench, known, first=work.begins_phase, terms=terms)
 
 
-def searched(bench: Bench, known: Knowledge, work: Work, terms: bool) -> Knowledge:
+def search_epoch(bench: Bench, known: Knowledge, work: Work, terms: bool) -> Knowledge:
     """Imitate the values once more, tune lists, shorten them, or choose among them."""
     if known.by_counts:  # the plan is over, and nothing is counted any more
-        return choose(bench, known)
+        return choose_by_scores(bench, known)
     if work.activity == DISTILLING:
         return distil(bench, known, first=False, terms=terms)
     if work.activity == TUNING:
@@ -75,11 +77,3 @@ def searched(bench: Bench, known: Knowledge, work: Work, terms: bool) -> Knowled
     if work.activity == CHOOSING:
         return last_choice(bench, known, terms)
     return shorten(bench, known, first=work.before[-1:] != (SHORTENING,))
-
-
-def last_choice(bench: Bench, known: Knowledge, terms: bool) -> Knowledge:
-    """Score the lists that may be handed out: the good ones, or in a short plan those of the values."""
-    if not known.is_short or bench.teacher is not None:
-        return choose(bench, known)
-    new_drafts = drafts_from_trees(bench, known, terms, SHORT_SIZES + SIZES)
-    return choose_by_values(bench, known, new_drafts)

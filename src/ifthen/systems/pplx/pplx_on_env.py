@@ -31,7 +31,7 @@ from ifthen.systems.learning import Goal
 from ifthen.systems.model_file import Model, check_history
 from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx import knowledge
-from ifthen.systems.pplx.bench import Bench, fitness_of, unplayed
+from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.count_learning import counted_epoch, model_for_epoch, model_of
 from ifthen.systems.pplx.env_plan import (
     CHEAP_PLAN,
@@ -41,15 +41,16 @@ from ifthen.systems.pplx.env_plan import (
     VALUES,
     WORDS,
     Plan,
-    networks_for,
+    PlanSettings,
     suited_plan,
 )
 from ifthen.systems.pplx.first_steps import first_networks, measured_speed, random_episodes
-from ifthen.systems.pplx.knowledge import Clock, Knowledge, remembered
+from ifthen.systems.pplx.knowledge import Clock, Knowledge
+from ifthen.systems.pplx.memory import Memory, remembered
 from ifthen.systems.pplx.network_learning import network_epoch
 from ifthen.systems.pplx.pplx_learner import Learner
 from ifthen.systems.pplx.pplx_parameters import LEAST_STEPS, PPLXParameters
-from ifthen.systems.pplx.q_network import Memory
+from ifthen.systems.pplx.scoring import fitness_of, unplayed, with_scores
 from ifthen.systems.pplx.scratch import single
 from ifthen.systems.records import Record
 from ifthen.tasks.gym_task import BLOCK, EnvTask
@@ -72,9 +73,6 @@ MEASURED_ON = 100
 MEASURING_TAKES = 0.005
 """Measuring a list for the history takes at most this share of the plan's steps, for training and for
 validation seeds each, but an episode at least."""
-LONG_EPISODE = 0.01
-"""In short plans, lists are measured at the beginning and the end alone if an episode takes this share of the
-plan's steps."""
 
 
 class OnEnvironment(Learner):
@@ -151,6 +149,10 @@ class OnEnvironment(Learner):
         """The length of the plan."""
         return self.plan.length
 
+    def settings(self, known: Knowledge) -> PlanSettings:
+        """Return what the plan does in its own way, as it is short or not."""
+        return self.plan.settings(known.budget)
+
     @property
     def imitation(self) -> int:
         """The epochs before lists are searched for by their returns."""
@@ -163,20 +165,17 @@ class OnEnvironment(Learner):
         Lists that only imitate are left as they are.
         """
         known: Knowledge = self.system.now.population
-        return self.parameters.imitate or known.by_counts or not known.is_short
+        return self.parameters.imitate or known.by_counts or self.settings(known).shortens
 
     def doing(self, epoch: int) -> str:
         """Return what an epoch does, in a few words."""
         return WORDS[self.plan.phase(epoch)[0]]
 
     def gauge(self, goal: Goal) -> Goal:
-        """Count steps on the way to the end of a short plan: its epochs take from no time to very long.
-
-        Where steps are cheap, they take little of the time.
-        """
+        """Count steps on the way to the end of a short plan, unless they are cheap and take little time."""
         known: Knowledge = self.system.now.population
         to_the_end = goal.unit == "epochs" and goal.target == self.epochs
-        if to_the_end and known.is_short and not self.is_cheap:
+        if to_the_end and self.settings(known).counts_steps and not self.is_cheap:
             return Goal("steps", int(known.budget))
         return goal
 
@@ -195,7 +194,7 @@ class OnEnvironment(Learner):
         plan = self.planned(bench, mean_length, goal)
         points = np.zeros((0, n_features), np.float32)
         memory = remembered(Memory(points, np.zeros(0, np.int16), np.zeros(0, np.float32)), episodes)
-        nets = first_networks(bench, self.networks(plan))
+        nets = first_networks(bench, self.plan.networks(plan))
         first_drafts = [*(single(action, n_features) for action in range(n_actions)), *self.start_drafts]
         known = Knowledge(
             *memory,
@@ -208,12 +207,12 @@ class OnEnvironment(Learner):
             clock=Clock(budget=plan, episode_length=mean_length).array(),
         )
         bench.keeps_episodes = self.keeps_episodes(known)
-        known = self.with_kept_episodes(bench, bench.with_scores(known).only_played())
+        known = self.with_kept_episodes(bench, with_scores(bench, known).only_played())
         return known, self.row(known, None, bench, None)
 
     def keeps_episodes(self, known: Knowledge) -> bool:
         """Return whether the steps of scored lists are learnt from, too: in short plans every step counts."""
-        return known.is_short and self.system.taught is None and len(known.moves) > 0
+        return self.settings(known).learns_from_scoring and len(known.moves) > 0
 
     @staticmethod
     def with_kept_episodes(bench: Bench, known: Knowledge) -> Knowledge:
@@ -225,10 +224,6 @@ class OnEnvironment(Learner):
         if not bench.kept_episodes or not len(known.moves) or model_of(bench, known) is not None:
             return known
         return known._replace(**remembered(known.memory, bench.kept_episodes)._asdict())
-
-    def networks(self, budget: float) -> int:
-        """Return how many networks learn; a teacher's values take one."""
-        return networks_for(budget) if self.system.taught is None else 1
 
     def planned(self, bench: Bench, episode_length: float, goal: Goal) -> int:
         """Return the plan's steps: those given, CHEAP_PLAN, or as many as the environment's speed allows.
@@ -276,7 +271,7 @@ class OnEnvironment(Learner):
         """Return what is known with a plan of the goal's steps, if it is made for them."""
         if self.parameters.steps is not None or not is_enough_for_a_plan(goal):
             return known
-        nets = first_networks(self.bench(0, 0.0), self.networks(goal.target))
+        nets = first_networks(self.bench(0, 0.0), self.plan.networks(goal.target))
         return known.with_clock(budget=goal.target)._replace(nets=nets)
 
     @staticmethod
@@ -287,7 +282,7 @@ class OnEnvironment(Learner):
         """
         if bench.episode_factor == 1:
             return known
-        return bench.with_scores(known._replace(fitness=np.full_like(known.fitness, np.nan))).only_played()
+        return with_scores(bench, known._replace(fitness=np.full_like(known.fitness, np.nan))).only_played()
 
     def row(self, known: Knowledge, before: Record | None, bench: Bench, error: float | None) -> Record:
         """Return the history's row of an epoch."""
@@ -313,19 +308,10 @@ class OnEnvironment(Learner):
     def measures(
         self, chosen: Point, known: Knowledge, bench: Bench, before: Record | None
     ) -> dict[str, float]:
-        """Return the performance on training and on validation seeds. Its steps do not count as learning.
-
-        In a short plan with very long episodes, it is that of the row before, until the plan ends.
-        """
+        """Return the performance on training and on validation seeds. Its steps do not count as learning."""
         task, ruleset = self.task, chosen.ruleset
         steps, max_seeds = MEASURING_TAKES * known.budget, bench.episode_factor * MEASURED_ON
-        has_few_episodes = known.is_short and known.episode_length > LONG_EPISODE * known.budget
-        if (
-            has_few_episodes
-            and not self.is_cheap
-            and before is not None
-            and int(before["epoch"]) + 1 < self.epochs
-        ):
+        if before is not None and self.repeats_measures(known, int(before["epoch"]) + 1):
             return {name: before[name] for name in ("performance", task.held_out_column)}
         n_seeds = bench.affordable_episodes(steps, known.episode_length, 1, max_seeds)
         key = repr((ruleset.bounds.tolist(), ruleset.actions.tolist(), ruleset.features, n_seeds)).encode()
@@ -336,6 +322,11 @@ class OnEnvironment(Learner):
             performance, held_out = (float(seed_returns.mean()) for seed_returns in returns)
             self._measured = key, {"performance": performance, task.held_out_column: held_out}
         return dict(self._measured[1])
+
+    def repeats_measures(self, known: Knowledge, epoch: int) -> bool:
+        """Return whether a row repeats the measures of the row before: within a plan of very few episodes."""
+        has_long_episodes = known.episode_length > self.settings(known).long_episode * known.budget
+        return has_long_episodes and not self.is_cheap and epoch < self.epochs
 
     def front(self, population: Knowledge) -> Front:
         """Return the best list of each size."""

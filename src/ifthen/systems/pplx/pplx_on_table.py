@@ -35,11 +35,11 @@ from ifthen.systems.pplx.table_search import (
     Lists,
     SolvedTable,
     candidates_for,
+    fill_shorter,
     first_lists,
     random_rules,
     rules_for,
     search_length,
-    shorten,
     solved_table,
     total,
 )
@@ -50,7 +50,7 @@ from ifthen.tasks.tabular_task import TabularTask
 if TYPE_CHECKING:
     from ifthen.systems.pplx.pplx import PPLX
 
-ROUNDS = 10
+COLLECTING_ROUNDS = 10
 """Episodes are collected in this many rounds."""
 MOST_STATES = 2000
 """Tables with more decision states than this are refused."""
@@ -105,7 +105,7 @@ class OnTable(Learner):
     @property
     def rounds(self) -> int:
         """How many rounds of episodes are played."""
-        return ROUNDS if self.parameters.model == "learnt" else 0
+        return COLLECTING_ROUNDS if self.parameters.model == "learnt" else 0
 
     @property
     def epochs(self) -> int:
@@ -143,7 +143,7 @@ class OnTable(Learner):
             longest = lists.rules(length, solved.table.points)
             lists.put(longest, float(list_value(solved.table, longest)))  # which the new counts have changed
             self.search(epoch, length, solved, lists)
-            shorten(solved, lists)
+            fill_shorter(solved, lists)
         else:
             lists = lists._replace(counts=population.counts)
             solved = self.solved(lists.counts)

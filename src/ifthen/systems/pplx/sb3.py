@@ -21,7 +21,7 @@ from ifthen.rules.arrays import Floats
 from ifthen.systems.pplx.teacher import Teacher
 from ifthen.tasks.gym_task import EnvTask
 
-NEEDED = "pip install stable-baselines3"
+INSTALL = "pip install stable-baselines3"
 LARGEST_HEAD = 100_000_000
 """Archives with more bytes of settings than this are refused."""
 PACKAGE = "stable_baselines3"
@@ -50,7 +50,7 @@ def read_sb3(path: Path) -> Any:
         model_class = getattr(importlib.import_module(PACKAGE), class_name)
     except ImportError:
         raise ParameterError(
-            f"{path} is a model of Stable-Baselines3, which is not installed: {NEEDED}."
+            f"{path} is a model of Stable-Baselines3, which is not installed: {INSTALL}."
         ) from None
     try:
         return model_class.load(path, device="cpu")

@@ -8,14 +8,29 @@ from __future__ import annotations
 import numpy as np
 
 from ifthen.rules.arrays import Floats, Ints
-from ifthen.systems.pplx.bench import Bench, unplayed
+from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.drafts import Draft, actions_at, deciders, tidy, without_rule
 from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
+from ifthen.systems.pplx.scoring import unplayed, with_scores
 
 TESTS_OF_A_RULE = (1, 1, 2, 2, 3)
 """The number of tests of a new rule is drawn from these."""
-MOST_RULES = 12
+LONGEST = 12
 """Evolved lists have at most this many rules."""
+MOVE_THRESHOLD = 0.30
+"""A change is drawn as a number from 0 to 1. Below this one, it moves a threshold."""
+NEW_RULE = 0.58
+"""From MOVE_THRESHOLD up to this number, a rule is added."""
+OTHER_END = 0.68
+"""From NEW_RULE up to this number, the last rules are those of another list."""
+NEW_TEST = 0.77
+"""From OTHER_END up to this number, a rule gets one more test."""
+DROP_TEST = 0.85
+"""From NEW_TEST up to this number, a test is dropped."""
+OTHER_ACTION = 0.92
+"""From DROP_TEST up to this number, a rule takes another action."""
+DROP_RULE = 0.97
+"""From OTHER_ACTION up to this number, a rule is dropped. Larger ones swap two rules."""
 MOVES = (0.03, 0.1, 0.3)
 """A threshold moves by a normal deviate times one of these, in units of its feature's spread."""
 PARENTS = 20
@@ -66,7 +81,7 @@ def evolve(bench: Bench, known: Knowledge, last: bool) -> Knowledge:
     while bench.steps_left > 0 and (children := bred(bench, known, drafts, points, probes, behaviours)):
         drafts, returns = survivors(bench, drafts, returns, children, seeds)
     known = kept_lists(bench, known, drafts, last)
-    return known.with_episodes(bench.record(known.best_draft, bench.seeds(WATCHED)))
+    return bench.with_episodes(known, bench.record(known.best_draft, bench.seeds(WATCHED)))
 
 
 def seek(bench: Bench, known: Knowledge, seed: np.int64) -> list[Draft]:
@@ -137,7 +152,7 @@ def kept_lists(bench: Bench, known: Knowledge, drafts: list[Draft], last: bool) 
     singles = [draft for draft in known.only_played().drafts if len(draft.actions) == 1]
     chosen = list({draft.key(): draft for draft in [*drafts[:SCORED], known.best_draft, *singles]}.values())
     known = known.with_drafts(chosen, [scores.get(draft.key(), UNPLAYED) for draft in chosen])
-    known = bench.with_scores(known)
+    known = with_scores(bench, known)
     keys = {draft.key() for draft in chosen}
     others = [] if last else [draft for draft in drafts[SCORED:] if draft.key() not in keys]
     return known.with_drafts([*chosen, *others], [*known.fitness, *unplayed(others)])
@@ -183,48 +198,59 @@ def random_draft(rng: np.random.Generator, points: Floats, n_actions: int) -> Dr
 
 
 def changed(rng: np.random.Generator, parent: Draft, other: Draft, points: Floats, n_actions: int) -> Draft:
-    """Return a child of a list without terms: it differs in one thing, or ends as another list does."""
+    """Return a child of a list without terms: it differs in one thing, or ends as another list does.
+
+    Where a list has no room for a kind of change, the next kind takes its place.
+    """
     draw, n_rules = rng.random(), len(parent.actions)
     lows, highs, new_actions = parent.lows.copy(), parent.highs.copy(), parent.actions.copy()
     thresholds = [(ends, r, c) for ends in (lows, highs) for r, c in np.argwhere(np.isfinite(ends))]
     point = points[rng.integers(len(points))]
-    if draw < 0.30 and thresholds:
+    if draw < MOVE_THRESHOLD and thresholds:
         ends, r, c = thresholds[rng.integers(len(thresholds))]
         ends[r, c] += rng.standard_normal() * rng.choice(MOVES) * points[:, c].std()
         return parent._replace(lows=lows, highs=highs)
-    if draw < 0.58 and n_rules < MOST_RULES:
+    if draw < NEW_RULE and n_rules < LONGEST:
         rule_index = int(deciders(parent, point[None])[0])
         shift = rng.integers(1, n_actions) if n_actions > 1 else 0
         action = int((new_actions[rule_index] + shift) % n_actions)
         return with_rule(rng, parent, points, point, rule_index, action)
-    if draw < 0.68 and n_rules > 1:
+    if draw < OTHER_END and n_rules > 1:
         k, m = int(rng.integers(1, n_rules)), int(rng.integers(len(other.actions)))
-        mixed = tidy(
-            Draft(
-                np.concatenate([lows[:k], other.lows[m:]]),
-                np.concatenate([highs[:k], other.highs[m:]]),
-                np.concatenate([new_actions[:k], other.actions[m:]]),
-                parent.terms,
-            )
-        )
-        return mixed if len(mixed.actions) <= MOST_RULES else parent
-    if draw < 0.77 and n_rules > 1:
+        mixed = joined(parent, k, other, m)
+        return mixed if len(mixed.actions) <= LONGEST else parent
+    if draw < NEW_TEST and n_rules > 1:
         r = int(rng.integers(n_rules - 1))
         add_test(rng, points, point, lows[r], highs[r])
         return tidy(parent._replace(lows=lows, highs=highs))
-    if draw < 0.85 and thresholds:
+    if draw < DROP_TEST and thresholds:
         ends, r, c = thresholds[rng.integers(len(thresholds))]
         ends[r, c] = -np.inf if ends is lows else np.inf
         return tidy(parent._replace(lows=lows, highs=highs))
-    if draw < 0.92 and n_actions > 1:
+    if draw < OTHER_ACTION and n_actions > 1:
         r = int(rng.integers(n_rules))
         new_actions[r] = (new_actions[r] + rng.integers(1, n_actions)) % n_actions
         return tidy(parent._replace(actions=new_actions))
-    if draw < 0.97 and n_rules > 1:
+    if draw < DROP_RULE and n_rules > 1:
         return without_rule(parent, int(rng.integers(n_rules - 1)))
     if n_rules > 2:
         i, j = rng.choice(n_rules - 1, 2, replace=False)
-        swap = np.arange(n_rules)
-        swap[i], swap[j] = j, i
-        return tidy(parent._replace(lows=lows[swap], highs=highs[swap], actions=new_actions[swap]))
+        return swapped(parent, i, j)
     return random_draft(rng, points, n_actions)
+
+
+def joined(first: Draft, k: int, second: Draft, m: int) -> Draft:
+    """Return the first k rules of a list without terms, and those of another from number m on."""
+    lows = np.concatenate([first.lows[:k], second.lows[m:]])
+    highs = np.concatenate([first.highs[:k], second.highs[m:]])
+    actions = np.concatenate([first.actions[:k], second.actions[m:]])
+    return tidy(Draft(lows, highs, actions, first.terms))
+
+
+def swapped(draft: Draft, i: int, j: int) -> Draft:
+    """Return a list in which rules i and j have changed places."""
+    order = np.arange(len(draft.actions))
+    order[i], order[j] = j, i
+    return tidy(
+        draft._replace(lows=draft.lows[order], highs=draft.highs[order], actions=draft.actions[order])
+    )

@@ -114,7 +114,7 @@ def first_lists(solved: SolvedTable, counts: Ints, first: Rules) -> Lists:
     bounds[:] = solved.table.lows[:, None]
     lists = Lists(counts, bounds, np.zeros((n_rules, n_rules), np.int32), np.full(n_rules, -np.inf))
     lists.put(first, float(list_value(solved.table, first)))
-    shorten(solved, lists)
+    fill_shorter(solved, lists)
     return lists
 
 
@@ -171,7 +171,7 @@ def starts(lists: Lists, n: int, solved: SolvedTable) -> list[Rules]:
     return rules
 
 
-def shorten(solved: SolvedTable, lists: Lists) -> None:
+def fill_shorter(solved: SolvedTable, lists: Lists) -> None:
     """Write for every length what the longest list leaves without its least missed rules."""
     n, table = len(lists.fitness), solved.table
     longest, order, values = lists.rules(n, table.points), np.zeros(n - 1, np.int64), np.zeros(n - 1)

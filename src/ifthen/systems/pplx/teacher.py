@@ -29,7 +29,7 @@ Answers = Callable[[Floats], NDArray[Any]]
 """Returns actions `(n,)`, −1 for none, or values `(n, actions)`, given points `(n, features)`."""
 PROBES = 11
 """A function is tried on this many observations."""
-LEAST = 0.1
+LEAST_COST = 0.1
 """A mistake costs at least this share of what mistakes cost on average."""
 MODEL = "model.zip"
 RULES_FILES = (".json", ".txt", ".md")
@@ -100,7 +100,7 @@ class Teacher:
         own_actions, q = self.actions(points), learnt_values(points)
         rows = np.arange(len(own_actions))
         lost: Floats = np.maximum(q[rows, own_actions][:, None] - q, 0.0)
-        lost = np.maximum(lost, LEAST * lost.max(axis=1).mean() if lost.any() else 1.0)
+        lost = np.maximum(lost, LEAST_COST * lost.max(axis=1).mean() if lost.any() else 1.0)
         lost[rows, own_actions] = 0.0
         lost[own_actions < 0] = 0.0  # it has no opinion there
         return lost

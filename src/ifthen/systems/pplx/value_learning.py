@@ -9,20 +9,24 @@ values are those of the teacher's policy (expected SARSA on n steps).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.rules.arrays import Floats
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx.bench import Bench
+from ifthen.systems.pplx.env_plan import UPDATES, PlanSettings
 from ifthen.systems.pplx.knowledge import Knowledge
-from ifthen.systems.pplx.q_network import NO_ADVICE, longest_cut, train
+from ifthen.systems.pplx.memory import longest_cut
+from ifthen.systems.pplx.q_training import NO_ADVICE, train
 from ifthen.systems.pplx.spreads import centres_and_spreads
 from ifthen.systems.pplx.teacher import Teacher
 from ifthen.tasks.gym_task import EnvTask
 
-UPDATES = 200_000
-"""The network gets about this many updates in all."""
+Nets = NDArray[np.float32]
+"""Networks as `Knowledge.nets` has them, or some of its rows."""
 MOST_PER_STEP = 8.0
 """The network gets at most this many updates per environment step."""
 FIRST_RATE = 7e-4
@@ -51,49 +55,36 @@ TOGETHER = 8
 TESTED_ON = 10
 """After an epoch, the network plays at most this many greedy episodes."""
 FEWEST_TESTED_ON = 4
-"""Where the steps allow fewer greedy episodes, the last network counts as the best one."""
+"""Where the steps allow fewer greedy episodes, the last network counts as the best one. Counts are then not
+tested before the end of the phase."""
 TESTING_TAKES = 0.2
 """Greedy episodes take at most this share of an epoch's steps."""
 TESTED_FROM = 0.25
 """The best network is kept from this share of the phase on."""
 MOST_DISCOUNT = 0.99
 """The largest discount factor of action values."""
-LEAST_DISCOUNT = 0.9
-"""The smallest discount factor of action values, unless the task's own is smaller."""
-SHORT_SIGHT = 1 / 3
-"""In short plans, values look ahead this share of an episode. Sums of fewer rewards take fewer steps to
-learn."""
-LEAST_IN_SHORT = 0.8
-"""The smallest discount factor of action values in short plans, unless the task's own is smaller."""
 CONSTANT = 1e-8
 """A feature that varies by at most this share of its size counts as constant."""
-DECAY = 0.5
-"""In short plans, weights shrink by this share of the learning rate with each update. Few steps are learnt
-from many times over, and networks would learn them by heart."""
 
 
-def discount(task: EnvTask) -> float:
-    """Return the discount factor of values: they look about as far ahead as an episode can last."""
-    return min(task.gamma, MOST_DISCOUNT, max(LEAST_DISCOUNT, 1 - 1 / task.t_max))
-
-
-def discount_in_short(task: EnvTask, longest_episode: float) -> float:
-    """Return the discount factor of values in a short plan: they look ahead a part of an episode.
+def discount(task: EnvTask, settings: PlanSettings, longest_episode: float) -> float:
+    """Return the discount factor of values: they look ahead about an episode, or a part of one.
 
     Args:
         task: the task.
+        settings: of the plan.
         longest_episode: the steps of the longest episode that was cut, infinity if none was. An environment
             may cut episodes long before the task's `t_max`.
     """
-    steps_ahead = SHORT_SIGHT * min(task.t_max, longest_episode)
-    return min(task.gamma, MOST_DISCOUNT, max(LEAST_IN_SHORT, 1 - 1 / steps_ahead))
+    steps_ahead = float(task.t_max)
+    if settings.sight is not None:
+        steps_ahead = settings.sight * min(task.t_max, longest_episode)
+    return min(task.gamma, MOST_DISCOUNT, max(settings.least_discount, 1 - 1 / steps_ahead))
 
 
 def discount_of(bench: Bench, known: Knowledge) -> float:
     """Return the discount factor of values for what is known."""
-    if known.is_short and bench.teacher is None:
-        return discount_in_short(bench.task, longest_cut(known.moves))
-    return discount(bench.task)
+    return discount(bench.task, bench.settings(known), longest_cut(known.moves))
 
 
 def decay_of(bench: Bench, known: Knowledge) -> float:
@@ -101,7 +92,41 @@ def decay_of(bench: Bench, known: Knowledge) -> float:
 
     Before steps tell actions apart, nothing can be learnt by heart, and flat values would explore less.
     """
-    return DECAY if known.is_short and known.has_informative_steps and bench.teacher is None else 0.0
+    return bench.settings(known).decay if known.has_informative_steps else 0.0
+
+
+class Lessons(NamedTuple):
+    """How networks learn in an epoch of the phase, whoever plays."""
+
+    phase_epoch: int
+    """The number of the epoch in the phase."""
+    n_epochs: int
+    """How many epochs the phase has."""
+    gamma: float
+    """The discount factor."""
+    decay: float
+    """How fast weights shrink."""
+    updates_per_step: float
+    """How many updates a network gets for each step."""
+
+    def progress(self, bench: Bench, steps_taken: int) -> float:
+        """Return the share of the phase that is over after some steps of the epoch."""
+        return (self.phase_epoch + steps_taken / bench.quota) / self.n_epochs
+
+    def improve(self, bench: Bench, known: Knowledge, nets: Nets, first_step: int, n_due: int = 0) -> float:
+        """Improve networks in place after new steps; return the mean error.
+
+        Args:
+            bench: played the steps.
+            known: what is known, with the new steps.
+            nets: the networks, as `Knowledge.nets`.
+            first_step: how many steps of the epoch were taken before the new ones.
+            n_due: this many earlier steps get their updates now.
+        """
+        rate = FIRST_RATE + (LAST_RATE - FIRST_RATE) * min(1.0, self.progress(bench, first_step))
+        n_updates = int(self.updates_per_step * (bench.n_steps - first_step + n_due))
+        key = bench.key("train", first_step)
+        return update_networks(bench, known, nets, key, self.gamma, rate, self.decay, n_updates)
 
 
 def learn_values(bench: Bench, known: Knowledge, phase_epoch: int, n_epochs: int) -> tuple[Knowledge, float]:
@@ -113,36 +138,29 @@ def learn_values(bench: Bench, known: Knowledge, phase_epoch: int, n_epochs: int
         phase_epoch: the number of the epoch in the phase.
         n_epochs: how many the phase has.
     """
-    nets, errors, teacher = known.nets.copy(), list[float](), bench.teacher
-    gamma, decay = discount_of(bench, known), decay_of(bench, known)
-    if phase_epoch == 0 and teacher is None:
-        known = known._replace(scale=scale_of(known, gamma))
     updates_per_step = min(MOST_PER_STEP, max(1.0, UPDATES / (bench.quota * n_epochs)))
-    learning_waits = (
-        known.is_short and teacher is None and (phase_epoch == 0 or not known.has_informative_steps)
-    )
-    n_unlearnt = len(known.moves) if learning_waits else 0
+    gamma, decay = discount_of(bench, known), decay_of(bench, known)
+    lessons = Lessons(phase_epoch, n_epochs, gamma, decay, updates_per_step)
+    if bench.teacher is not None:
+        return learn_from_teacher(bench, known, bench.teacher, lessons)
+    return learn_by_practice(bench, known, lessons)
+
+
+def learn_by_practice(bench: Bench, known: Knowledge, lessons: Lessons) -> tuple[Knowledge, float]:
+    """Learn from episodes that the network and the best list play; keep the network that does best."""
+    phase_epoch, n_epochs = lessons.phase_epoch, lessons.n_epochs
+    if phase_epoch == 0:
+        known = known._replace(scale=scale_of(known, lessons.gamma))
+    has_unlearnt = phase_epoch == 0 or not known.has_informative_steps
+    n_unlearnt = len(known.moves) if bench.settings(known).learns_from_earlier and has_unlearnt else 0
+    nets, errors = known.nets.copy(), list[float]()
     while bench.steps_left > 0 or not errors:
-        progress, steps_before = (phase_epoch + bench.n_steps / bench.quota) / n_epochs, bench.n_steps
-        if teacher is None:
-            known = known.with_episodes(practise(bench, known, nets[0], progress))
-        else:
-            known = known.with_episodes(teacher_episodes(bench, known, teacher, phase_epoch + len(errors)))
-            if phase_epoch == 0 and not errors:
-                known = known._replace(scale=scale_of(known, gamma))
-        learning_rate = FIRST_RATE + (LAST_RATE - FIRST_RATE) * min(1.0, progress)
+        first_step = bench.n_steps
+        episodes = practise(bench, known, nets[0], lessons.progress(bench, first_step))
+        known = bench.with_episodes(known, episodes)
         n_due = n_unlearnt if known.has_informative_steps else 0
-        n_updates = int(updates_per_step * (bench.n_steps - steps_before + n_due))
-        key = bench.key("train", steps_before)
-        replay, advice = (known.memory, len(known.moves), known.scaling), advice_of(teacher, known)
-        error = train(
-            key, *replay, gamma, learning_rate, decay, n_updates, bench.task.n_actions, nets[:4], advice
-        )
-        errors.append(float(error))
+        errors.append(lessons.improve(bench, known, nets, first_step, n_due))
         n_unlearnt -= n_due
-    if teacher is not None:
-        nets[-1] = nets[1]
-        return known._replace(nets=nets), float(np.mean(errors))
     known = known._replace(nets=nets)
     if phase_epoch >= TESTED_FROM * n_epochs:
         known = keep_if_best(bench, known)
@@ -151,6 +169,21 @@ def learn_values(bench: Bench, known: Knowledge, phase_epoch: int, n_epochs: int
         nets[0] = nets[1] = nets[-1] = known.nets[-1]
         known = known._replace(nets=nets)
     return known, float(np.mean(errors))
+
+
+def learn_from_teacher(
+    bench: Bench, known: Knowledge, teacher: Teacher, lessons: Lessons
+) -> tuple[Knowledge, float]:
+    """Learn what a teacher's actions are worth, from episodes that it plays; the last network counts."""
+    nets, errors = known.nets.copy(), list[float]()
+    while bench.steps_left > 0 or not errors:
+        first_step, turn = bench.n_steps, lessons.phase_epoch + len(errors)
+        known = bench.with_episodes(known, teacher_episodes(bench, known, teacher, turn))
+        if turn == 0:
+            known = known._replace(scale=scale_of(known, lessons.gamma))
+        errors.append(lessons.improve(bench, known, nets, first_step))
+    nets[-1] = nets[1]
+    return known._replace(nets=nets), float(np.mean(errors))
 
 
 def catch_up(bench: Bench, known: Knowledge, progress: float) -> Knowledge:
@@ -164,8 +197,7 @@ def catch_up(bench: Bench, known: Knowledge, progress: float) -> Knowledge:
     gamma, decay, nets = discount_of(bench, known), decay_of(bench, known), known.nets.copy()
     known = known._replace(scale=scale_of(known, gamma))
     n_updates = int(min(progress * UPDATES, MOST_PER_STEP * len(known.moves)))
-    key, replay = bench.key("catch up"), (known.memory, len(known.moves), known.scaling)
-    train(key, *replay, gamma, FIRST_RATE, decay, n_updates, bench.task.n_actions, nets[:4], NO_ADVICE)
+    update_networks(bench, known, nets, bench.key("catch up"), gamma, FIRST_RATE, decay, n_updates)
     known = known._replace(nets=nets).with_clock(by_counts=0.0, network_return=-np.inf)
     return keep_if_best(bench, known)
 
@@ -173,22 +205,31 @@ def catch_up(bench: Bench, known: Knowledge, progress: float) -> Knowledge:
 def learn_on(bench: Bench, known: Knowledge, episodes: list[Trajectory]) -> Knowledge:
     """Return what is known after episodes of lists, whose steps are remembered and learnt from."""
     plan_is_over, teacher = not len(known.moves), bench.teacher
-    known, nets = known.with_episodes(episodes), known.nets.copy()
+    known, nets = bench.with_episodes(known, episodes), known.nets.copy()
     if plan_is_over or (teacher is not None and teacher.has_values):
         return known.without_memory()  # the plan is over, or there is nothing to learn
-    key, replay = bench.key("learn on"), (known.memory, len(known.moves), known.scaling)
     gamma, decay, n_updates = discount_of(bench, known), decay_of(bench, known), FEW_UPDATES
-    if known.is_short and teacher is None:
+    if bench.settings(known).saves_steps:
         n_updates = min(n_updates, int(MOST_PER_STEP * sum(len(episode.actions) for episode in episodes)))
-    advice = advice_of(teacher, known)
-    train(key, *replay, gamma, LAST_RATE, decay, n_updates, bench.task.n_actions, nets[:4], advice)
+    update_networks(bench, known, nets, bench.key("learn on"), gamma, LAST_RATE, decay, n_updates)
     nets[-1] = nets[1]
     return known._replace(nets=nets)
 
 
-def advice_of(teacher: Teacher | None, known: Knowledge) -> NDArray[np.int16]:
-    """Return the actions of a teacher in all rows of the memory; none without one."""
-    return NO_ADVICE if teacher is None else teacher.advice(known.points)
+def update_networks(
+    bench: Bench,
+    known: Knowledge,
+    nets: Nets,
+    key: np.uint64,
+    gamma: float,
+    learning_rate: float,
+    decay: float,
+    n_updates: int,
+) -> float:
+    """Improve networks in place by updates on all steps so far; return the mean error, see `train`."""
+    advice = NO_ADVICE if bench.teacher is None else bench.teacher.advice(known.points)
+    replay, n_actions = (known.memory, len(known.moves), known.scaling), bench.task.n_actions
+    return float(train(key, *replay, gamma, learning_rate, decay, n_updates, n_actions, nets[:4], advice))
 
 
 def teacher_episodes(bench: Bench, known: Knowledge, teacher: Teacher, turn: int) -> list[Trajectory]:
@@ -199,7 +240,7 @@ def teacher_episodes(bench: Bench, known: Knowledge, teacher: Teacher, turn: int
     return bench.explore(teacher, epsilon, bench.seeds(n_episodes), key)
 
 
-def practise(bench: Bench, known: Knowledge, net: NDArray[np.float32], progress: float) -> list[Trajectory]:
+def practise(bench: Bench, known: Knowledge, net: Nets, progress: float) -> list[Trajectory]:
     """Play a few episodes by the network, and by the best list while it does better."""
     n_episodes = bench.affordable_episodes(
         bench.steps_left / 2, known.episode_length, 1, bench.episode_factor * TOGETHER
@@ -221,7 +262,7 @@ def keep_if_best(bench: Bench, known: Knowledge) -> Knowledge:
     nets, score = known.nets.copy(), known.network_return
     if n_episodes >= FEWEST_TESTED_ON:
         episodes = bench.explore(known.nets[1], 0.0, bench.seeds(n_episodes), np.uint64(0), known.scaling)
-        known, score = known.with_episodes(episodes), bench.mean_return(episodes)
+        known, score = bench.with_episodes(known, episodes), bench.mean_return(episodes)
         if score < known.network_return:
             return known
     nets[-1] = nets[1]
