@@ -30,7 +30,6 @@ from ifthen.rules.batch import LIST, STRENGTH, RuleBatch
 from ifthen.simulate import gpu
 from ifthen.simulate.evaluate import simulator_of
 from ifthen.simulate.gpu import Backend
-from ifthen.simulate.gpu_twin import blocks_for
 from ifthen.simulate.simulator import Measured, Reinforcement
 from ifthen.simulate.table_simulator import TableSimulator
 from ifthen.systems.pittsburgh import PittsburghParameters, first_population, next_generation
@@ -235,8 +234,7 @@ def print_generation(
 def kernel_seconds(simulator: Any, rules: RuleBatch, effort: Effort) -> float:
     """Return the seconds of the kernel that plays twins alone."""
     work = simulator._play(rules, simulator.task.z)
-    grid = blocks_for(len(rules.lengths) * len(simulator.task.z))
-    return seconds(lambda: gpu.launch(simulator._kernels.play, grid, gpu.WARP, work), effort.repeats)
+    return seconds(partial(simulator._launch, work), effort.repeats)
 
 
 def training(effort: Effort) -> None:

@@ -45,8 +45,8 @@ FACTORS = (1, 10, 100)
 MOST_GENERATIONS = 100_000
 SAVE_SECONDS = 60.0
 PACKED = "histories.parquet"
-COLUMNS = 3
-"""Panels beside each other."""
+COLUMNS = 4
+"""Panels beside each other: the lakes are one row."""
 MEASURES = ("performance", "exact_performance", "unseen_performance")
 
 
@@ -216,17 +216,23 @@ def draw(table: polars.DataFrame) -> Figure:
     n_rows = -(-len(tasks) // COLUMNS) * len(systems)
     figure = Figure(figsize=(style.WIDTH, 1.9 * n_rows), layout="constrained")
     panels = figure.subplots(n_rows, COLUMNS, squeeze=False, sharex=True)
+    for axes in panels.ravel():
+        axes.set_visible(False)
     for number, task in enumerate(tasks):
         for row, system in enumerate(systems):
             axes = panels[number // COLUMNS * len(systems) + row, number % COLUMNS]
+            axes.set_visible(True)
+            is_lowest = row == len(systems) - 1 and number + COLUMNS >= len(tasks)
+            axes.tick_params(labelbottom=is_lowest)
             if row:
                 axes.sharey(panels[number // COLUMNS * len(systems), number % COLUMNS])
             lines(axes, table.filter((table["system"] == system) & (table["task"] == task)))
             axes.set_xscale("log")
-            axes.set_title(f"{system}, {task}", fontsize=style.SMALL)
+            axes.set_xticks([0.01, 0.1, 1, 10], ["0.01", "0.1", "1", "10"])
+            size, _, p_slip = task.removeprefix("FrozenLake-").partition("-")
+            name = f"({size}, {p_slip})" if task.startswith("FrozenLake") else size
+            axes.set_title(f"{system}, {name}", fontsize=style.SMALL)
             style.bare(axes)
-    for axes in panels.ravel()[len(tasks) * len(systems) :]:
-        axes.set_visible(False)
     figure.supxlabel("seconds of learning", fontsize=style.MEDIUM)
     figure.supylabel("performance that is held out", fontsize=style.MEDIUM)
     figure.legend(

@@ -17,6 +17,7 @@ from numba.core import caching, config
 from ifthen import jit
 from ifthen.compiler import InnerEntry, Kernel
 from ifthen.errors import IfthenWarning
+from ifthen.rules import batch
 
 
 def test_the_hash_of_all_sources_changes_with_any_of_them(
@@ -188,3 +189,9 @@ def test_compiling_is_told_once_and_only_where_code_is_made() -> None:
     with jit.telling_of_compiling(lambda: told.append("again")):
         assert own(3) == 6
     assert told == ["compiling"]
+
+
+@pytest.mark.parametrize("name", ["is_inside", "predicted", "chosen", "put_terms"])
+def test_functions_of_every_step_are_lean_whatever_is_compiled_first(name: str) -> None:
+    options: Any = getattr(getattr(batch, name), "targetoptions", {"_nrt": False})
+    assert options["_nrt"] is False

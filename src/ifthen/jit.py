@@ -103,6 +103,10 @@ def lean_kernel(function: Callable[P, R]) -> Callable[P, R]:
     For functions that are called at every step and hand many arrays on to each other, where counting takes a
     good part of the time. Such a function must not make arrays (Numba refuses it), nor does it outlive any.
     The option is Numba's own and not documented: try it anew with every version of Numba.
+
+    Numba hands the option on: a plain kernel that is first compiled as a part of a lean one is lean from then
+    on, and one that is compiled before is not. So functions of every step say it themselves. Otherwise their
+    speed would depend on what was compiled first.
     """
     return _compiled(function, _nrt=False)
 

@@ -14,7 +14,7 @@ from ifthen.simulate import gpu, gpu_twin
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.gpu_twin import GpuTwinSimulator
 from ifthen.simulate.simulator import Budget, Reinforcement
-from tests.cuda.cases import population
+from tests.cuda.cases import population, same
 
 N = 5 if gpu.simulated() else 2001
 STEPS = 30 if gpu.simulated() else 200
@@ -42,6 +42,31 @@ def test_a_population_gets_the_same_returns(name: str, how: int) -> None:
     played, again = cpu.play(rules, task.z), cuda.play_population(rules, task.z)
     assert (played.steps != again.steps).any(axis=1).mean() <= CLOSE
     assert (played.endings != again.endings).any(axis=1).mean() <= CLOSE
+
+
+@pytest.mark.parametrize("rules", [1, 8, 9])
+def test_lists_with_terms_get_the_same_returns(rules: int) -> None:
+    task, draws = task_of("CartPole-v1"), np.random.default_rng(rules)
+    plain = population(task, LIST, N, rules, p_any=0.9)
+    coefficients = draws.choice([0.0, 1.0, -0.5], (N, 2, len(task.features)))
+    ends = draws.uniform(0.0, 0.5, (N, rules, 2, 2)) * [-1.0, 1.0]
+    batch = plain._replace(bounds=np.concatenate([plain.bounds, ends], axis=2), terms=coefficients)
+    cpu, cuda = environment_simulator(task), environment_simulator(task, backend="cuda")
+    played, again = cpu.play(batch, task.z), cuda.play_population(batch, task.z)
+    assert (played.steps != again.steps).any(axis=1).mean() <= CLOSE
+    assert (played.endings != again.endings).any(axis=1).mean() <= CLOSE
+    assert played.steps.std() > 0
+
+
+def test_a_population_is_played_in_parts_that_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = task_of("CartPole-v1")
+    rules = population(task, LIST, N, 6, p_any=0.7)
+    whole = environment_simulator(task, backend="cuda").fitness(rules, 0)
+    monkeypatch.setattr(gpu, "SCRATCH_BYTES", 1000 * N // 3)
+    simulator = environment_simulator(task, backend="cuda")
+    assert isinstance(simulator, GpuTwinSimulator)
+    assert len(list(simulator._parts(rules, len(task.z)))) > 1
+    assert same(whole, simulator.fitness(rules, 0))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -239,7 +239,7 @@ def put_terms(rules: Intervals, i: int, points: Floats, lane: int) -> None:
         points[lane, len(rules.floors) + t] = value
 
 
-@kernel
+@lean_kernel
 def is_inside(rules: Intervals, i: int, r: int, points: Floats, lane: int) -> bool:
     """Return whether rule r of ruleset i matches the point."""
     features = len(rules.floors)
@@ -258,7 +258,7 @@ def is_inside(rules: Intervals, i: int, r: int, points: Floats, lane: int) -> bo
     return True
 
 
-@kernel
+@lean_kernel
 def predicted(rules: Intervals, i: int, r: int, points: Floats, lane: int) -> float:
     """Return w·x for rule r of ruleset i at the point, clipped to the features' ranges."""
     total: float = rules.learnt[i, r, 0] * rules.x0
@@ -278,7 +278,7 @@ def is_stronger(strength: float, action: int, top: float, best: int) -> bool:
     return (strength > top) | (best < 0) | ((strength == top) & (action < best))
 
 
-@kernel
+@lean_kernel
 def chosen(rules: Intervals, i: int, points: Floats, lane: int) -> int:
     """Return the action of ruleset i at the point, −1 for none."""
     best: int = NULL_ACTION

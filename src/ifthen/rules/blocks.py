@@ -17,6 +17,7 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
 from numba import types
 from numba.core.base import BaseContext
+from numba.core.cpu import CPUContext
 from numba.core.typing.context import BaseContext as TypingContext
 from numba.core.typing.templates import Signature
 from numba.extending import overload
@@ -97,20 +98,25 @@ def _eight_at_once(
     value: types.Type,
     wrap: types.BaseTuple,
 ) -> Any:
-    """Stand for eight comparisons with each end, as vectors of eight numbers."""
+    """Stand for eight comparisons with each end, as vectors of eight numbers.
+
+    A GPU has no such vectors. There the bits are put together one by one, which takes it fewer instructions,
+    and ends are loaded two at a time.
+    """
     some_wrap = len(wrap) > 0
 
     def generate(
         context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: Sequence[ir.Value]
     ) -> ir.Value:
         eight, index = ir.VectorType(ir.DoubleType(), EIGHT), ir.IntType(32)
+        on_cpu = isinstance(context, CPUContext)
 
         def loaded(position: int) -> ir.Value:
             make = context.make_array(signature.args[position])  # type: ignore[no-untyped-call]  # no types
             array = make(context, builder, arguments[position])
             address = builder.gep(array.data, [arguments[2]])
             vector = builder.load(builder.bitcast(address, eight.as_pointer()))
-            vector.align = 8
+            vector.align = 8 if on_cpu else 16  # rows have 64 bytes, and memory of a GPU begins at 256
             return vector
 
         undefined = ir.Constant(eight, ir.Undefined)
@@ -123,7 +129,16 @@ def _eight_at_once(
         if some_wrap:
             wrapped = builder.and_(builder.or_(above, below), builder.fcmp_ordered(">", lows, highs))
             inside = builder.or_(inside, wrapped)
-        return builder.zext(builder.bitcast(inside, ir.IntType(EIGHT)), ir.IntType(64))
+        bits = builder.bitcast(inside, ir.IntType(EIGHT)) if on_cpu else one_by_one(builder, inside)
+        return builder.zext(bits, ir.IntType(64))
+
+    def one_by_one(builder: ir.IRBuilder, inside: ir.Value) -> ir.Value:
+        word, bits = ir.IntType(32), ir.Constant(ir.IntType(32), 0)
+        for r in range(EIGHT):
+            is_inside = builder.extract_element(inside, ir.Constant(word, r))
+            bit = builder.select(is_inside, ir.Constant(word, 1 << r), ir.Constant(word, 0))
+            bits = builder.or_(bits, bit)
+        return bits
 
     return types.int64(lows, highs, types.int64, types.float64, wrap), generate
 

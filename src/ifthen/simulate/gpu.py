@@ -324,11 +324,19 @@ def exact_arithmetic() -> Iterator[None]:
         module.compile_cuda, module.config.CUDA_LOW_OCCUPANCY_WARNINGS = original, low_occupancy_warnings
 
 
-def gpu_kernel(function: Callable[..., None]) -> GpuKernel:
-    """Compile a function for the GPU on first use, as what `launch` starts there."""
-    if not simulated():
+def gpu_kernel(function: Callable[..., None], max_registers: int | None = None) -> GpuKernel:
+    """Compile a function for the GPU on first use, as what `launch` starts there.
+
+    Args:
+        function: the kernel.
+        max_registers: the most registers of a thread; as many as the compiler likes where not given. The more
+            a thread takes, the fewer threads run at a time.
+    """
+    if simulated():
+        compiled: GpuKernel = _cuda().jit(function)
+    else:
         _register_gpu_step()
-    compiled: GpuKernel = _cuda().jit(function)
+        compiled = _cuda().jit(max_registers=max_registers)(function)
     return compiled
 
 

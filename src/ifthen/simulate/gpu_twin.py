@@ -3,7 +3,7 @@
 An episode is one of a ruleset from a start. Some take longer than others: a thread whose episode is over
 begins the next one of its block of threads.
 
-The functions that play are the CPU's: `play_on`, which calls `chosen` and the twin's own step, and
+The functions that play are the CPU's: `play_on`, which calls `chosen_by_blocks` and the twin's own step, and
 `reinforce_in_twin`. Sines, cosines and powers are the device's own. Their last bits differ from the CPU's, so
 that an episode can go another way. Populations are measured here, and large ones learn here. All else is done
 on the CPU: the history's measures of the fittest ruleset, and every final score.
@@ -12,6 +12,7 @@ on the CPU: the history's measures of the fittest ruleset, and every final score
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from numba import float64, int64
 
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import Intervals, RuleBatch
+from ifthen.rules.blocks import Blocks, fill_blocks, new_blocks
 from ifthen.simulate import gpu
 from ifthen.simulate.env_simulator import measured_of
 from ifthen.simulate.gpu import (
@@ -46,6 +48,8 @@ EPISODES_EACH = 16
 """Episodes that a thread plays one after the other, on average: a block's threads share theirs."""
 STEPS_IN_A_ROW = 8
 """Threads of a group of 32 wait for each other: after so many steps, those without an episode begin one."""
+REGISTERS = 96
+"""The most registers of a thread that plays: 20 groups of 32 then fit on a processor of the GPU at a time."""
 FEWEST_LEARNERS = 2000
 """Fewer rulesets learn on the CPU: a rollout is one long thread, which a GPU is slow at."""
 
@@ -66,6 +70,8 @@ class Play(NamedTuple):
     """A population that is played, in the memory of the GPU."""
 
     rules: Intervals
+    blocks: Blocks
+    """The same rules in blocks, each array `(n, …)`."""
     starts: Starts
     gamma: float
     steps: int
@@ -92,6 +98,20 @@ class Lesson(NamedTuple):
     """`(population, 2)`."""
     last: Floats
     """`(population, features + 1)`."""
+
+
+@gpu_function
+def blocks_of(blocks: Blocks, i: int) -> Blocks:
+    """Return the blocks of ruleset i."""
+    return Blocks(blocks.ends[i], blocks.features[i], blocks.lows[i], blocks.highs[i], blocks.deviations[i])
+
+
+@gpu_kernel
+def lay_out_blocks(work: Play) -> None:
+    """Lay out the rules in blocks, one ruleset per thread."""
+    i = cuda.grid(1)
+    if i < work.episodes.returns.shape[0]:
+        fill_blocks(work.rules, i, blocks_of(work.blocks, i))
 
 
 @gpu_kernel
@@ -137,12 +157,18 @@ class Kernels(NamedTuple):
 
 
 @functools.cache
-def kernels_of(function: StepFunction, state_size: int, features: int) -> Kernels:
-    """Return the kernels that play a twin with its own step, which each twin needs for itself."""
+def kernels_of(function: StepFunction, state_size: int, columns: int) -> Kernels:
+    """Return the kernels that play a twin with its own step, which each twin needs for itself.
+
+    Args:
+        function: the twin's step.
+        state_size: how many numbers its state has.
+        columns: how many numbers rules look at: features and, behind them, terms.
+    """
     # Numba's simulator calls compiled functions of the CPU, which take a step by its address.
     step = function.address if gpu.simulated() else gpu_function(function.function)
 
-    @gpu_kernel
+    @functools.partial(gpu_kernel, max_registers=REGISTERS)
     def play(work: Play) -> None:
         """Play episode after episode, a share of all to each block of threads."""
         counter = cuda.shared.array(1, int64)
@@ -154,7 +180,7 @@ def kernels_of(function: StepFunction, state_size: int, features: int) -> Kernel
             counter[0] = first
         cuda.syncthreads()
         states = cuda.local.array((1, state_size), float64)
-        points = cuda.local.array((1, features), float64)
+        points = cuda.local.array((1, columns), float64)
         rewards = cuda.local.array(1, float64)
         is_playing, i, e, t, gained, factor = False, 0, 0, 0, 0.0, 1.0
         while True:
@@ -165,12 +191,23 @@ def kernels_of(function: StepFunction, state_size: int, features: int) -> Kernel
                 i, e = item // k, item % k
                 for d in range(state_size):
                     states[0, d] = work.starts.states[e, d]
-                for d in range(features):
+                for d in range(work.starts.points.shape[1]):
                     points[0, d] = work.starts.points[e, d]
                 is_playing, t, gained, factor = True, 0, 0.0, 1.0
             last_step = min(t + work.steps, work.starts.t_max)
             gained, factor, t, ending = play_on(
-                step, work.rules, i, None, t, last_step, gained, factor, work.gamma, states, points, rewards
+                step,
+                work.rules,
+                i,
+                blocks_of(work.blocks, i),
+                t,
+                last_step,
+                gained,
+                factor,
+                work.gamma,
+                states,
+                points,
+                rewards,
             )
             if ending != GOES_ON or t == work.starts.t_max:
                 work.episodes.returns[i, e] = gained
@@ -213,10 +250,10 @@ class GpuTwinSimulator(TwinSimulator):
         super().__init__(task, twin, threads, budget, elites)
         self._attempt, self._memory = gpu.Attempt(), Memory()
 
-    @property
-    def _kernels(self) -> Kernels:
+    def _kernels(self, columns: int) -> Kernels:
+        """Return the kernels for rules that look at so many numbers."""
         assert isinstance(self.twin.function, StepFunction)
-        return kernels_of(self.twin.function, self.twin.state_size, len(self.task.features))
+        return kernels_of(self.twin.function, self.twin.state_size, columns)
 
     def fitness(self, rules: RuleBatch, epoch: int = 0) -> Measured:
         """Measure rulesets on the training seeds that an epoch may spend."""
@@ -228,8 +265,8 @@ class GpuTwinSimulator(TwinSimulator):
     def _measured(self, rules: RuleBatch) -> Measured:
         """Play a population from all training seeds, and add up on the GPU."""
         k, results = len(self.task.z), list[Sums]()
-        for rulesets in gpu.memory_slices(len(rules.lengths), 17 * k):
-            work = self._play(rules.take(rulesets), self.task.z)
+        for part in self._parts(rules, k):
+            work = self._play(part, self.task.z)
             launch_for(add_up, len(work.sums.returns), work)
             results.append(Sums(*(fetched(column) for column in work.sums)))
         total, steps, truncated, failed, bad = (
@@ -245,14 +282,24 @@ class GpuTwinSimulator(TwinSimulator):
 
         def on_gpu() -> Episodes:
             results = list[Episodes]()
-            for rulesets in gpu.memory_slices(len(rules.lengths), 17 * len(seeds)):
-                played = self._play(rules.take(rulesets), seeds).episodes
+            for part in self._parts(rules, len(seeds)):
+                played = self._play(part, seeds).episodes
                 results.append(Episodes(*(fetched(column) for column in played)))
             episodes = Episodes(*(np.concatenate(columns) for columns in zip(*results, strict=True)))
             self._check(episodes, Intervals.of(rules, self.task.features), self.starts(seeds), seeds)
             return episodes
 
         return self._attempt(on_gpu, lambda: self.play(rules, seeds))
+
+    def _room(self, rules: RuleBatch) -> Blocks:
+        """Return room for the blocks of any one of the rulesets."""
+        return new_blocks(Intervals.of(rules.take(slice(0, 1)), self.task.features))
+
+    def _parts(self, rules: RuleBatch, k: int) -> Iterator[RuleBatch]:
+        """Yield parts of a population, each of which fits into the memory for one launch of k episodes."""
+        block_bytes = sum(column.nbytes for column in self._room(rules))
+        for rulesets in gpu.memory_slices(len(rules.lengths), 17 * k + block_bytes):
+            yield rules.take(rulesets)
 
     def _play(self, rules: RuleBatch, seeds: Ints) -> Play:
         """Play rulesets from reset seeds; what they got stays in the memory of the GPU."""
@@ -262,16 +309,27 @@ class GpuTwinSimulator(TwinSimulator):
         sum_columns = [
             (f"all {name}", np.float64 if name == "returns" else np.int64) for name in Sums._fields
         ]
+        blocks = (
+            memory.empty(f"block {name}", (shape[0], *column.shape), column.dtype)
+            for name, column in self._room(rules)._asdict().items()
+        )
         work = Play(
             memory.lay_out("rules", rules, self.task.features),
+            Blocks(*blocks),
             memory.put("starts", self.starts(seeds)),
             self.task.gamma,
             STEPS_IN_A_ROW,
             Episodes(*(memory.empty(name, shape, kind) for name, kind in played)),
             Sums(*(memory.empty(name, shape[0], kind) for name, kind in sum_columns)),
         )
-        launch(self._kernels.play, blocks_for(shape[0] * shape[1]), WARP, work)
+        launch_for(lay_out_blocks, shape[0], work)
+        self._launch(work)
         return work
+
+    def _launch(self, work: Play) -> None:
+        """Play, once the blocks are laid out."""
+        kernels = self._kernels(work.rules.lows.shape[2])
+        launch(kernels.play, blocks_for(work.episodes.returns.size), WARP, work)
 
     def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:
         """Let rules learn from rollouts that start from the seeds for learning."""
@@ -300,7 +358,7 @@ class GpuTwinSimulator(TwinSimulator):
             )
             steps = memory.empty("taken", size, np.int64)
             work = Lesson(learners.start, laid_out, lesson, pool, task.gamma, scratch, steps, bad, last)
-            launch_for(self._kernels.reinforce, size, work)
+            launch_for(self._kernels(features).reinforce, size, work)
             n_steps += int(fetched(steps).sum())
         self._refuse_bad(fetched(bad), fetched(last))
         rules.learnt[:n] = fetched(laid_out.learnt)[:n]

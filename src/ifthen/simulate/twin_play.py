@@ -12,7 +12,7 @@ import numpy as np
 
 from ifthen.jit import inlined_kernel, kernel, lean_kernel
 from ifthen.rules.arrays import Floats, Ints, Mask
-from ifthen.rules.batch import Intervals, chosen, put_terms
+from ifthen.rules.batch import Intervals, put_terms
 from ifthen.rules.blocks import Blocks, chosen_by_blocks, fill_blocks, new_blocks
 from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Episodes
 from ifthen.tasks.twin import call_step
@@ -60,7 +60,7 @@ def play_on(
     address: int,
     rules: Intervals,
     i: int,
-    blocks: Blocks | None,
+    blocks: Blocks,
     first: int,
     last: int,
     gained: float,
@@ -72,19 +72,15 @@ def play_on(
 ) -> tuple[float, float, int, int]:
     """Play steps `first` to `last − 1` of an episode of ruleset i, from row 0 of states and points.
 
-    Behind the features, the row of points has room for the values of terms. Without blocks the rules are
-    asked one by one. Which of the two it is, is known when the function is compiled.
+    Behind the features, the row of points has room for the values of terms.
 
     Returns gain and factor, which were given so far, steps, and the ending: `GOES_ON` where there is none.
     """
     has_terms = rules.terms.shape[1] > 0
     for t in range(first, last):
-        if blocks is None:
-            action = chosen(rules, i, points, 0)
-        else:
-            if has_terms:
-                put_terms(rules, i, points, 0)
-            action = chosen_by_blocks(rules, i, blocks, points, 0)
+        if has_terms:
+            put_terms(rules, i, points, 0)
+        action = chosen_by_blocks(rules, i, blocks, points, 0)
         if action < 0:
             return gained, factor, t, NO_RULE
         end = call_step(address, states, 0, action, points, rewards)
@@ -102,7 +98,7 @@ def play_episode(
     address: int,
     rules: Intervals,
     i: int,
-    blocks: Blocks | None,
+    blocks: Blocks,
     t_max: int,
     gamma: float,
     states: Floats,

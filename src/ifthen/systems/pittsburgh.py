@@ -224,10 +224,10 @@ def next_generation(
         breed(first, last, key, parents, variation, children)
 
     for_slices(work, pop_size // 2, threads, ROUNDS_PER_SLICE)
-    elites = np.argsort(-parents.fitness, kind="stable")[: parameters.elites]
-    elite_places = slice(pop_size - len(elites), pop_size)
-    for name in ("bounds", "actions", "learnt", "lengths"):
-        getattr(children, name)[elite_places] = getattr(parents, name)[elites]
+    if parameters.elites:  # sorting takes as long as breeding where populations are large
+        elites = np.argsort(-parents.fitness, kind="stable")[: parameters.elites]
+        for name in ("bounds", "actions", "learnt", "lengths"):
+            getattr(children, name)[-len(elites) :] = getattr(parents, name)[elites]
     return children
 
 
