@@ -20,7 +20,7 @@ SHORTENING, TUNING, DISTILLING, CHOOSING, NOTHING = "shorten", "tune", "distil",
 """An epoch of the search does one of these."""
 ROUNDS = (SHORTENING, SHORTENING, TUNING, DISTILLING, DISTILLING) * 3 + (SHORTENING, TUNING, TUNING, CHOOSING)
 """The epochs of the search, in order."""
-PARTS = {SHORTENING: 1.0, TUNING: 1.5, DISTILLING: 0.5, CHOOSING: 3.0}
+PARTS = {SHORTENING: 1.0, TUNING: 4.0, DISTILLING: 0.5, CHOOSING: 3.0}
 """The search divides its steps among its epochs in these proportions."""
 SHORT_ROUNDS = (DISTILLING,) * 4 + (NOTHING,) * (len(ROUNDS) - 5) + (CHOOSING,)
 """The epochs of the search in short plans, where playing cannot tell many lists apart."""
