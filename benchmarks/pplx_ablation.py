@@ -6,9 +6,9 @@
     python benchmarks/pplx_ablation.py --seeds 0                   # the tables of what is there
 
 A part that is left out takes no steps, and the others get no more. Return is on 500 test seeds, on tables
-the exact share of the optimum; `short` is that of the best list with at most four tests. Every trial is kept in results/pplx-ablation at once, so that a run that was
-stopped goes on where it was. Trials with the same seed share the epochs before the part that is left out;
-their seconds count in all of them.
+the exact share of the optimum; `short` is that of the best list with at most four tests. Every trial is kept
+in results/pplx-ablation at once, so that a run that was stopped goes on where it was. Trials with the same
+seed share the epochs before the part that is left out; their seconds count in all of them.
 """
 
 from __future__ import annotations
