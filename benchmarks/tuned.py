@@ -1,6 +1,6 @@
 """Tunes PPL-DL several times and compares the tuned settings with the defaults on test seeds.
 
-    python benchmarks/tuned.py                            the whole measure: about five hours on two cores
+    python benchmarks/tuned.py                            twenty minutes each on two cores: many hours in all
     python benchmarks/tuned.py --only Acrobot-v1 --seeds 3        one repeat of it
     python benchmarks/tuned.py --write docs/tuning.md             no training: the tables of what is there
 
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ifthen.cli.task_names import allow_cwd_imports, located
-from ifthen.digits import in_units, mean_in_words
+from ifthen.digits import in_units
 from ifthen.runs.settings import RunSettings
 from ifthen.simulate.evaluate import evaluate
 from ifthen.store import write_text
@@ -112,11 +112,10 @@ def mean(scores: Sequence[float]) -> str:
     """Return a mean with its 95 % interval over trainings."""
     summary = summarise(scores)
     assert summary.mean is not None
-    return (
-        mean_in_words(summary.mean, summary.mean_interval)
-        if summary.mean_interval
-        else in_units(summary.mean)
-    )
+    if summary.mean_interval is None:
+        return in_units(summary.mean)
+    low, high = summary.mean_interval
+    return f"{summary.mean:.4g} ({low:.4g} to {high:.4g})".replace("-", "−")
 
 
 def chance(tuned: Sequence[float], defaults: Sequence[float]) -> str:
@@ -143,6 +142,7 @@ def _short(name: str, records: list[tuple[int, dict[str, Any]]]) -> list[str]:
     """Return the table of repeats with one budget."""
     budget = {key: value for key, value in records[0][1]["budget"].items() if value is not None}
     options = " ".join(f"--{key} {value:g}" for key, value in budget.items())
+    options += f" --workers {records[0][1]['workers']}"
     lines = [
         f"**{name}**, `python benchmarks/tuned.py --only {name} {options}`:",
         "",
