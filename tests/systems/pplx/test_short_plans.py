@@ -6,6 +6,7 @@ import functools
 import itertools
 from operator import itemgetter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -322,7 +323,28 @@ def test_the_speed_is_that_of_one_episode_if_it_takes_long_enough(monkeypatch: p
 
     monkeypatch.setattr(bench, "explore", counted)
     assert first_steps.measured_speed(bench) > 0
-    assert played == [1]
+    assert played == [1, 1]
+
+
+@pytest.mark.parametrize(("seconds", "measured"), [((1.0, 0.01), 0.01), ((0.5, 0.6), 0.5), ((9.0, 0.1), 9.0)])
+def test_a_pause_does_not_make_the_speed_small(
+    monkeypatch: pytest.MonkeyPatch, seconds: tuple[float, ...], measured: float
+) -> None:
+    system = PPLX("CartPole-v1", seed=1, threads=1, steps=1_000).learn(epochs=0)
+    bench, clock, taken, played = learner_of(system).bench(0, 0.0), [0.0], list(seconds), list[int]()
+    explore = bench.explore
+
+    def slow(*arguments: Any, **named: Any) -> Any:
+        steps_before = bench.n_steps
+        episodes = explore(*arguments, **named)
+        clock[0] += taken.pop(0)
+        played.append(bench.n_steps - steps_before)
+        return episodes
+
+    monkeypatch.setattr(bench, "explore", slow)
+    monkeypatch.setattr(first_steps, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    assert first_steps.measured_speed(bench) == pytest.approx(played[0] / measured)
+    assert len(set(played)) == 1
 
 
 def test_parts_that_values_do_not_miss_are_dropped() -> None:
