@@ -172,7 +172,7 @@ def table(stored: Rows, task: str, plan: str, parts: list[str]) -> str:
     for part in parts:
         rows = stored.of(task=task, plan=plan, part=part)
         if rows:
-            values = np.array([[float(row[name]) for name in MEASURES] for row in rows])
+            values = np.array([[float(row[name] or "nan") for name in MEASURES] for row in rows])
             mean = values.mean(axis=0)
             cells = f"{mean[0]:.4g}", f"{values[:, 0].min():.4g}", f"{mean[1]:.1f}", f"{mean[2]:.1f}"
             cells_text = " | ".join((str(len(rows)), *cells))

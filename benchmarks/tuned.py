@@ -141,7 +141,7 @@ def section(folder: Path, name: str) -> list[str]:
 def _short(name: str, records: list[tuple[int, dict[str, Any]]]) -> list[str]:
     """Return the table of repeats with one budget."""
     budget = {key: value for key, value in records[0][1]["budget"].items() if value is not None}
-    options = " ".join(f"--{key} {value:g}" for key, value in budget.items())
+    options = " ".join(f"--{key} {value:.15g}" for key, value in budget.items())
     options += f" --workers {records[0][1]['workers']}"
     lines = [
         f"**{name}**, `python benchmarks/tuned.py --only {name} {options}`:",
