@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.jit import kernel
+from ifthen.jit import kernel, lean_kernel
 from ifthen.randomness import below, fold
 from ifthen.rules.arrays import Ints
 from ifthen.systems.pplx.matrices import multiply
@@ -109,6 +109,15 @@ def step_down(
         net[i] = shrink * net[i] - np.float32(rate) * mean[i] / (np.float32(math.sqrt(square[i])) + TINY)
 
 
+@lean_kernel
+def clear_idle(outputs: Floats32, slopes: Floats32) -> None:
+    """Set the slopes of hidden units to 0 where the units give 0."""
+    for i in range(slopes.shape[0]):
+        for j in range(slopes.shape[1]):
+            if outputs[i, j] <= 0.0:
+                slopes[i, j] = 0.0
+
+
 @kernel
 def backward(
     network: Layers,
@@ -123,16 +132,10 @@ def backward(
     """Write the slopes of the loss, given those of the action values `(n, actions)`."""
     multiply(h2.T, dq, slopes.w3)
     multiply(dq, network.w3.T.copy(), g2)
-    for i in range(len(g2)):
-        for j in range(HIDDEN):
-            if h2[i, j] <= 0.0:
-                g2[i, j] = 0.0
+    clear_idle(h2, g2)
     multiply(h1.T, g2, slopes.w2)
     multiply(g2, network.w2.T.copy(), g1)
-    for i in range(len(g1)):
-        for j in range(HIDDEN):
-            if h1[i, j] <= 0.0:
-                g1[i, j] = 0.0
+    clear_idle(h1, g1)
     multiply(x.T, g1, slopes.w1)
     slopes.b1[:], slopes.b2[:], slopes.b3[:] = 0.0, 0.0, 0.0
     for i in range(len(dq)):
