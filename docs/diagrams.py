@@ -69,7 +69,7 @@ EPOCHS = {
             "collect\nepisodes",
             "learn what\nactions are worth",
             "lists imitate the\nbest actions",
-            "shorten and tune\nby playing",
+            "tune thresholds\nby playing",
             "front: the best\nlist of each length",
         ),
     },

@@ -24,7 +24,7 @@ from ifthen.systems.pplx.env_plan import (
     MOST_VALUE_STEPS,
     SEARCH,
     SHARES,
-    SHORTENING,
+    TUNING,
     VALUES,
     Work,
 )
@@ -33,7 +33,6 @@ from ifthen.systems.pplx.last_choice import choose_by_counts
 from ifthen.systems.pplx.pplx_parameters import PPLXParameters
 from ifthen.systems.pplx.scoring import trimmed
 from ifthen.systems.pplx.table_search import (
-    LONGER,
     candidates_for,
     first_lists,
     random_rules,
@@ -113,7 +112,7 @@ def counted_epoch(
         bench.quota = max(bench.quota, plan_steps_left)
         return choose_by_counts(bench, compared(known, model, [])).without_memory(), None
     if work.phase == SEARCH:
-        new_drafts = shorter_lists(bench, known) if work.activity == SHORTENING else []
+        new_drafts = shorter_lists(bench, known) if work.activity == TUNING else []
         return compared(known, model, new_drafts), None
     known = explore_counts(bench, known, model)
     model = model_of(bench, known) or model
@@ -208,8 +207,7 @@ def annealed(
     first = random_rules([int(bench.key("first list", r)) for r in range(longest)], table)
     lists = first_lists(model.solved, np.zeros((0, 0, 0), np.int64), first)
     for n_rules in range(longest, 0, -1):
-        n_tries = candidates * (LONGER if n_rules == longest else 1)
-        search_length(bench.key("anneal", n_rules), n_rules, model.solved, lists, n_tries)
+        search_length(bench.key("anneal", n_rules), n_rules, model.solved, lists, candidates)
     drafts = [tidy(model.draft(lists.rules(n_rules + 1, table.points))) for n_rules in range(longest)]
     return [bench.readable(draft, known) for draft in drafts]
 

@@ -31,7 +31,6 @@ from ifthen.systems.pplx.pplx_learner import Learner
 from ifthen.systems.pplx.pplx_parameters import PPLXParameters
 from ifthen.systems.pplx.table_lists import Rules, rules_over
 from ifthen.systems.pplx.table_search import (
-    LONGER,
     Lists,
     SolvedTable,
     candidates_for,
@@ -176,7 +175,7 @@ class OnTable(Learner):
 
     def search(self, epoch: int, length: int, solved: SolvedTable, lists: Lists) -> None:
         """Anneal lists of n rules and keep the best, if it is better than the one there is."""
-        candidates = (self.parameters.candidates or 1) * (LONGER if epoch == self.rounds + 1 else 1)
+        candidates = self.parameters.candidates or 1
         search_length(stream(self.system.seed, "anneal", epoch), length, solved, lists, candidates)
 
     def row(

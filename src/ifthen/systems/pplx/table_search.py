@@ -31,8 +31,6 @@ CANDIDATES_PER_STATE = 200
 """See FEWEST_CANDIDATES."""
 MOST_CANDIDATES = 50_000
 """A search tries at most this many lists."""
-LONGER = 4
-"""The first search tries four times as many lists, because it has the most to find."""
 HOT = 0.03
 """A search begins at this temperature, in units of a state's mean value."""
 COLD = 0.0001
