@@ -210,6 +210,8 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="a page whose tables are replaced; nothing is trained")
     options = parser.parse_args()
     if options.write:
+        if not options.write.is_file():
+            parser.error(f"--write: {options.write} is no file. Give the page whose tables are replaced.")
         write_page(options.write, options.results)
         return
     if options.trials is None and options.minutes is None:
