@@ -144,12 +144,31 @@ def backward(net: list[Layer], x: Matrix, dq: Matrix) -> list[Layer]:
         found.append(
             (product(transposed(inputs), slope), [sum(column) for column in zip(*slope, strict=True)])
         )
-        before = product(slope, transposed(weights))
-        slope = [
-            [d if unit > 0 else 0.0 for d, unit in zip(row, own, strict=True)]
-            for row, own in zip(before, inputs, strict=True)
-        ]
+        slope = without_idle(inputs, product(slope, transposed(weights)))
     return found[::-1]
+
+
+def without_idle(outputs: Matrix, slopes: Matrix) -> Matrix:
+    """The slopes of units, 0 where a unit gives 0."""
+    return [
+        [d if unit > 0 else 0.0 for d, unit in zip(row, own, strict=True)]
+        for row, own in zip(slopes, outputs, strict=True)
+    ]
+
+
+def cautioned(caution: float, q: Matrix, taken: list[int], dq: Matrix) -> Matrix:
+    """The slopes of action values with those of `caution` times log Σ exp q less q of the action taken."""
+    found = []
+    for values, action, row in zip(q, taken, dq, strict=True):
+        total = sum(math.exp(value) for value in values)
+        shares = [math.exp(value) / total for value in values]
+        found.append(
+            [
+                d + caution * (s - (a == action)) / len(q)
+                for a, (d, s) in enumerate(zip(row, shares, strict=True))
+            ]
+        )
+    return found
 
 
 def flat(net: list[Layer]) -> list[float]:
@@ -214,6 +233,7 @@ def trained(
     actions: int,
     nets: Any,
     advice: Any,
+    caution: float,
     settings: Any,
 ) -> tuple[list[list[float]], float]:
     """The networks, their targets, slopes and squares after updates, and the mean absolute error."""
@@ -236,6 +256,7 @@ def trained(
                 error = q[i][memory.moves[s]] - wanted[i]
                 missed.append(abs(error))
                 dq[i][memory.moves[s]] = max(-most, min(most, error)) / settings.BATCH
+            dq = cautioned(caution, q, [memory.moves[s] for s, _, _, _ in steps], dq)
             slope = flat(backward(present, x, dq))
             net[m], mean[m], square[m] = adam(net[m], slope, mean[m], square[m], rate, decay, settings)
             target[m] = [(1 - share) * t + share * w for t, w in zip(target[m], net[m], strict=True)]

@@ -53,7 +53,7 @@ LAYERS = [
 # its own, made from the stream of its seed and its number, so that nothing goes on to the next epoch.
 SEEDED_GENERATORS = {
     "study.statistics",
-    "systems.pplx.bench",
+    "systems.pplx.action_costs",
     "systems.pplx.distil_values",
     "systems.pplx.knowledge",
     "systems.pplx.scratch",
@@ -439,6 +439,8 @@ ORACLES: dict[str, dict[str, Any]] = {
         "fill_goals": naive_values.goals,
         "draw_batch": naive_values.drawn_step,
         "step_down": naive_values.adam,
+        "clear_idle": naive_values.without_idle,
+        "add_caution": naive_values.cautioned,
         "backward": naive_values.backward,
         "train": naive_values.trained,
     },

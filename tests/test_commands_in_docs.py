@@ -20,6 +20,7 @@ DOCUMENTS = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
 LONG = (
     {"train"},
     {"distil"},
+    {"offline"},
     {"resume"},
     {"study", "run"},
     {"tune"},

@@ -41,6 +41,7 @@ from ifthen.rules.strength_sum import StrengthSumRules as StrengthSumRules
 from ifthen.rules.term import term as term
 from ifthen.runs.check import check as check
 from ifthen.runs.distil import distil as distil
+from ifthen.runs.learn_offline import learn_offline as learn_offline
 from ifthen.runs.measured_front import front as front
 from ifthen.runs.plot import plot as plot
 from ifthen.simplify.prune import prune as prune

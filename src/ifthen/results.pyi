@@ -12,6 +12,7 @@ from ifthen.robustness.stress import Stress as Stress
 from ifthen.robustness.worst_start import WorstStarts as WorstStarts
 from ifthen.runs.check import Check as Check
 from ifthen.runs.distil import DistilResult as DistilResult
+from ifthen.runs.learn_offline import OfflineResult as OfflineResult
 from ifthen.simplify.prune import PruneResult as PruneResult
 from ifthen.simplify.shortest.shortest_list import ShortestList as ShortestList
 from ifthen.simulate.simulator import Evaluation as Evaluation

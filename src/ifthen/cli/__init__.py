@@ -25,6 +25,7 @@ from ifthen.cli.evaluate import evaluate
 from ifthen.cli.explain import explain
 from ifthen.cli.export import export
 from ifthen.cli.front import front
+from ifthen.cli.offline import offline
 from ifthen.cli.prune import prune
 from ifthen.cli.report import report
 from ifthen.cli.resume import resume
@@ -69,7 +70,7 @@ def main(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(check, train, tune, distil, resume, evaluate, show, watch),
+    *(check, train, tune, distil, offline, resume, evaluate, show, watch),
     *(explain, verify, stress, front, report, diff, prune, shortest, export),
     *(tasks, systems, doctor),
 )

@@ -30,8 +30,10 @@ from ifthen.systems.pplx.q_network import (
 from ifthen.systems.pplx.q_training import (
     LOOKAHEAD,
     NO_ADVICE,
+    add_caution,
     add_values,
     backward,
+    clear_idle,
     draw_batch,
     fill_goals,
     forward,
@@ -199,6 +201,31 @@ def test_slopes_follow_the_chain_rule(seed: int, n: int) -> None:
     np.testing.assert_allclose(slope, expected, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.oracle
+@given(numbers, st.integers(1, 5))
+def test_slopes_of_idle_units_are_cleared_as_by_the_oracle(seed: int, n: int) -> None:
+    draws = np.random.default_rng(seed)
+    outputs = np.maximum(draws.normal(size=(n, 7)), 0.0).astype(np.float32)
+    slopes = draws.normal(size=(n, 7)).astype(np.float32)
+    expected = naive_values.without_idle(outputs.tolist(), slopes.tolist())
+    clear_idle(outputs, slopes)
+    assert slopes.tolist() == expected
+
+
+@pytest.mark.oracle
+@given(numbers, st.integers(1, 5), st.floats(0.0, 2.0))
+def test_caution_lowers_actions_that_were_not_taken(seed: int, n: int, caution: float) -> None:
+    draws = np.random.default_rng(seed)
+    q, dq = (3 * draws.normal(size=(2, n, ACTIONS))).astype(np.float32)
+    taken, before = draws.integers(0, ACTIONS, n), dq.copy()
+    expected = naive_values.cautioned(caution, q.tolist(), taken.tolist(), dq.tolist())
+    add_caution(caution, q, taken, dq)
+    np.testing.assert_allclose(dq, expected, rtol=1e-4, atol=1e-5)
+    rows = np.arange(n)
+    assert (dq[rows, taken] <= before[rows, taken]).all()
+    assert dq.sum() == pytest.approx(before.sum(), abs=1e-4)  # what one action loses, the others gain
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_slopes_are_what_finite_differences_say(seed: int) -> None:
     net, x, dq, slope = slopes_by(seed, 3)
@@ -274,22 +301,29 @@ def test_weights_step_down_as_by_adam_and_shrink(seed: int, decay: float) -> Non
 
 @pytest.mark.oracle
 @pytest.mark.parametrize(
-    ("advised", "members", "decay"), [(False, 1, 0.0), (True, 1, 0.0), (False, 3, 0.0), (False, 2, 5.0)]
+    ("advised", "members", "decay", "caution"),
+    [
+        (False, 1, 0.0, 0.0),
+        (True, 1, 0.0, 0.0),
+        (False, 3, 0.0, 0.0),
+        (False, 2, 5.0, 0.0),
+        (False, 2, 0.0, 0.3),
+    ],
 )
-def test_updates_go_the_oracles_way(advised: bool, members: int, decay: float) -> None:
+def test_updates_go_the_oracles_way(advised: bool, members: int, decay: float, caution: float) -> None:
     memory, nets = memory_of(3), np.zeros((4, members * weights_of(FEATURES, ACTIONS)), np.float32)
     nets[0], nets[1] = (np.concatenate([network(k + m) for m in range(0, 20 * members, 20)]) for k in (1, 2))
     own = memory, len(memory.moves), SCALE, 0.95, 1e-3, decay, 3, ACTIONS
     some = np.random.default_rng(1).integers(-1, ACTIONS, len(memory.moves)).astype(np.int16)
     advice = some if advised else NO_ADVICE
-    expected, missed = naive_values.trained(int(key_of(1)), *own, nets, advice, q_training)
-    assert train(key_of(1), *own, nets, advice) == pytest.approx(missed, rel=1e-3)
+    expected, missed = naive_values.trained(int(key_of(1)), *own, nets, advice, caution, q_training)
+    assert train(key_of(1), *own, nets, advice, caution) == pytest.approx(missed, rel=1e-3)
     # Adam makes much of tiny slopes: those that differ by rounding may move a weight by a full step.
     np.testing.assert_allclose(nets[0], expected[0], atol=3 * 1e-3)
     assert np.abs(nets[0] - expected[0]).mean() < 1e-5
     for made, wanted in zip(nets[1:], expected[1:], strict=True):
         np.testing.assert_allclose(made, wanted, rtol=1e-3, atol=1e-4)
-    assert train(key_of(1), *own[:-2], 0, ACTIONS, nets, advice) == 0.0
+    assert train(key_of(1), *own[:-2], 0, ACTIONS, nets, advice, caution) == 0.0
 
 
 def test_updates_find_the_values_of_a_chain() -> None:
@@ -304,7 +338,7 @@ def test_updates_find_the_values_of_a_chain() -> None:
     fill_network(key_of(0), FEATURES, 2, nets[0])
     nets[1] = nets[0]
     plain_scale = Scale(np.zeros(3, np.float32), np.ones(3, np.float32), 1.0)
-    train(key_of(0), memory, len(memory.moves), plain_scale, 0.5, 1e-3, 0.0, 1500, 2, nets, NO_ADVICE)
+    train(key_of(0), memory, len(memory.moves), plain_scale, 0.5, 1e-3, 0.0, 1500, 2, nets, NO_ADVICE, 0.0)
     q = action_values(nets[0], plain_scale, way, 2)
     assert q == pytest.approx(np.array([[0.25, 0.2], [0.5, 0.2], [1.0, 0.2]]), abs=0.05)
 
@@ -358,7 +392,7 @@ def test_values_are_means_also_where_losses_are_rare_and_heavy() -> None:
     fill_network(key_of(0), 1, 2, nets[0])
     nets[1] = nets[0]
     for rate in (3e-3, 3e-4):
-        train(key_of(1), memory, len(memory.moves), scale, 0.99, rate, 0.0, 1500, 2, nets, NO_ADVICE)
+        train(key_of(1), memory, len(memory.moves), scale, 0.99, rate, 0.0, 1500, 2, nets, NO_ADVICE, 0.0)
     value = action_values(nets[1], scale, points[:1], 2)[0, 1] * spread
     assert value == pytest.approx(rewards.mean(), abs=0.4)
     assert value < 0 < np.median(rewards)

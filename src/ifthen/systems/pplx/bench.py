@@ -1,27 +1,24 @@
-"""What an epoch of learning in an environment works with: it plays, and says what actions cost."""
+"""What an epoch of learning in an environment works with: it plays, and counts the steps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.randomness import stream
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.simulate.env_simulator import EnvSimulator
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx import drafts as lists
-from ifthen.systems.pplx.counted_table import CountModel, Lookup
+from ifthen.systems.pplx.action_costs import ActionCosts
+from ifthen.systems.pplx.counted_table import Lookup
 from ifthen.systems.pplx.drafts import Draft
 from ifthen.systems.pplx.env_plan import PlanSettings, settings_for
 from ifthen.systems.pplx.knowledge import Knowledge
 from ifthen.systems.pplx.memory import single_precision
 from ifthen.systems.pplx.q_network import Scale, action_values, explore
-from ifthen.systems.pplx.spreads import spreads_of
-from ifthen.systems.pplx.teacher import Teacher, costs_of
+from ifthen.systems.pplx.teacher import Teacher
 from ifthen.tasks.gym_task import BLOCK
 
 LEARNT_ON = 1000
@@ -78,7 +75,7 @@ class ListsInTurn:
             out[plays] = lists.actions_at(self.drafts[i], clipped[plays])
 
 
-class Bench:
+class Bench(ActionCosts):
     """Plays, and counts what it plays.
 
     Args:
@@ -103,23 +100,13 @@ class Bench:
         teacher: Teacher | None = None,
         imitates: bool = False,
     ) -> None:
-        self.teacher, self.imitates = teacher, imitates
-        self.simulator, self.task = simulator, simulator.task
+        features, n_actions = simulator.task.features, simulator.task.n_actions
+        super().__init__(features, n_actions, seed, epoch, simulator.threads, given_terms, teacher)
+        self.simulator, self.task, self.imitates = simulator, simulator.task, imitates
         self.quota, self.episode_factor = quota, episode_factor
-        self._seed, self._epoch = seed, epoch
-        self.rng = np.random.default_rng(int(stream(seed, "PPL-X", epoch)))
         self.n_steps, self.n_episodes = 0, 0
-        self.count_model: CountModel | None = None  # in place of the network, where there is one
         self.keeps_episodes = False  # whether the episodes of lists that are scored are kept
         self.kept_episodes = list[Trajectory]()
-        self._feature_spreads: tuple[NDArray[np.float32], Floats] | None = None
-        no_terms = np.zeros((0, len(self.task.features)))
-        self.given_terms = no_terms if given_terms is None else given_terms
-        self._is_integer = np.array([feature.is_integer for feature in self.task.features])
-
-    def key(self, purpose: str, *numbers: int) -> np.uint64:
-        """Return a stream of random numbers for kernels."""
-        return stream(self._seed, purpose, self._epoch, *numbers)
 
     @property
     def steps_left(self) -> float:
@@ -189,33 +176,6 @@ class Bench:
         """Return the mean return of episodes, discounted as `play` does it."""
         return float(np.mean([episode.discounted(self.task.gamma) for episode in episodes]))
 
-    def clipped(self, points: NDArray[Any]) -> Floats:
-        """Return points as lists see them: within the ranges of the features, in the precision they have."""
-        return np.clip(points, *(ends.astype(points.dtype) for ends in self.task.ranges)).astype(np.float64)
-
-    def labelled(self, known: Knowledge, points: NDArray[Any]) -> tuple[Floats, Floats]:
-        """Return points as lists see them, and the cost of each action at the points themselves.
-
-        What actions are worth may depend on how far a point lies beyond the ranges. Lists cannot tell, so
-        that they weigh all such points.
-        """
-        return self.clipped(points), self.costs(known, points.astype(np.float64))
-
-    def readable(self, draft: Draft, known: Knowledge) -> Draft:
-        """Return a list with short numbers."""
-        spreads = self.feature_spreads(known)
-        return lists.readable(draft, spreads, self._is_integer, given_terms=self.given_terms)
-
-    def feature_spreads(self, known: Knowledge) -> Floats:
-        """Return by how much each feature varies where lists go, `(features,)`."""
-        if self._feature_spreads is None or self._feature_spreads[0] is not known.states:
-            self._feature_spreads = known.states, spreads_of(self.clipped(known.states))
-        return self._feature_spreads[1]
-
-    def sample(self, rows: NDArray[Any], max_rows: int) -> NDArray[Any]:
-        """Return some of the rows at random, in their order."""
-        return rows if len(rows) <= max_rows else rows[np.sort(self.rng.permutation(len(rows))[:max_rows])]
-
     def settings(self, known: Knowledge) -> PlanSettings:
         """Return what the plan does in its own way, as it is short or not."""
         return settings_for(known.budget, self.teacher is not None)
@@ -233,16 +193,3 @@ class Bench:
     def affordable_episodes(steps: float, episode_length: float, min_episodes: int, max_episodes: int) -> int:
         """Return how many episodes of a length a number of steps pays for, within limits."""
         return int(np.clip(round(steps / episode_length), min_episodes, max_episodes))
-
-    def costs(self, known: Knowledge, points: Floats) -> Floats:
-        """Return the cost of each action at points, by teacher or network, `(n, actions)`; see `fit`."""
-        if self.teacher is not None:
-            return self.teacher.costs(points, partial(self._action_values, known))
-        return costs_of(self._action_values(known, points))
-
-    def _action_values(self, known: Knowledge, points: Floats) -> Floats:
-        """Return the action values at points by counts or by the best network, `(n, actions)`."""
-        if self.count_model is not None:
-            return self.count_model.lookup(self.count_model.solved).at(points).astype(np.float64)
-        q = action_values(known.nets[-1], known.scaling, points, self.task.n_actions)
-        return q.astype(np.float64)

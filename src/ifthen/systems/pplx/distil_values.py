@@ -14,6 +14,7 @@ from ifthen.parallel import for_slices
 from ifthen.rules.arrays import Floats
 from ifthen.rules.term import with_terms
 from ifthen.simulate.trajectories import Trajectory
+from ifthen.systems.pplx.action_costs import ActionCosts
 from ifthen.systems.pplx.bench import MOST_VISITED, Bench
 from ifthen.systems.pplx.drafts import Draft, draft_of_tree, tidy
 from ifthen.systems.pplx.fit import fitted, regret
@@ -74,7 +75,9 @@ def distil(bench: Bench, known: Knowledge, first: bool, terms: bool) -> Knowledg
     return visit(bench, known._replace(useful=used_terms), drafts)
 
 
-def drafts_from_trees(bench: Bench, known: Knowledge, terms: bool, sizes: tuple[int, ...]) -> list[Draft]:
+def drafts_from_trees(
+    bench: ActionCosts, known: Knowledge, terms: bool, sizes: tuple[int, ...]
+) -> list[Draft]:
     """Return lists read off trees and fitted, at the points that are known.
 
     Args:
@@ -99,7 +102,7 @@ def drafts_from_trees(bench: Bench, known: Knowledge, terms: bool, sizes: tuple[
 
 
 def fitted_drafts(
-    bench: Bench, purpose: str, drafts: list[Draft], extra_terms: Floats, points: Floats, costs: Floats
+    bench: ActionCosts, purpose: str, drafts: list[Draft], extra_terms: Floats, points: Floats, costs: Floats
 ) -> list[Draft]:
     """Return lists once they are fitted to action values at some of the points; see `fitted`."""
     rows = bench.sample(np.arange(len(points)), FITTED_ON)
@@ -110,7 +113,7 @@ def fitted_drafts(
             key = bench.key(purpose, i)
             results[i] = fitted(key, drafts[i], extra_terms, points, costs, CHANGES, bench.given_terms)
 
-    for_slices(fit, len(drafts), bench.simulator.threads)
+    for_slices(fit, len(drafts), bench.threads)
     return results
 
 
@@ -166,7 +169,7 @@ def distilled(points: Floats, costs: Floats, terms: Floats, sizes: tuple[int, ..
 
 
 def best_distilled(
-    bench: Bench, points: Floats, costs: Floats, weights: Floats, terms: Floats, sizes: tuple[int, ...]
+    bench: ActionCosts, points: Floats, costs: Floats, weights: Floats, terms: Floats, sizes: tuple[int, ...]
 ) -> list[Draft]:
     """Return for each size the list with the least cost, of several with different terms to choose from.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,21 @@ from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.term import coefficients, ranges_of, term, with_terms
 from ifthen.systems.pplx.imitation_tree import Tree, rules_of_tree
-from ifthen.tasks.task import Task
 
 DIGITS = 3
 """Thresholds have this many digits of their column's spread."""
+
+
+class Subject(Protocol):
+    """What lists are about: a task, or a log."""
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """What rules compare."""
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """What rules may do."""
 
 
 class Draft(NamedTuple):
@@ -200,10 +211,10 @@ def without_twins(draft: Draft) -> Draft:
     return Draft(lows[:, columns], highs[:, columns], actions, terms[kept])
 
 
-def batch(drafts: Sequence[Draft], task: Task) -> RuleBatch:
+def batch(drafts: Sequence[Draft], subject: Subject) -> RuleBatch:
     """Return drafts ready to play, without rules that hold nowhere within the ranges of the features."""
-    floors = np.array([float(feature.low) for feature in task.features])
-    ceilings = np.array([float(feature.high) for feature in task.features])
+    floors = np.array([float(feature.low) for feature in subject.features])
+    ceilings = np.array([float(feature.high) for feature in subject.features])
     n_features, n = len(floors), len(drafts)
     n_rules = max(len(draft.actions) for draft in drafts)
     n_terms = max(len(draft.terms) for draft in drafts)
@@ -226,28 +237,30 @@ def batch(drafts: Sequence[Draft], task: Task) -> RuleBatch:
     return RuleBatch(LIST, bounds, actions, np.zeros((n, n_rules, 0)), lengths, terms=weights)
 
 
-def ruleset(draft: Draft, task: Task, given_terms: Sequence[Feature] = ()) -> DecisionList:
+def ruleset(draft: Draft, subject: Subject, given_terms: Sequence[Feature] = ()) -> DecisionList:
     """Return a draft as a ruleset.
 
     Args:
         draft: the list.
-        task: its task.
+        subject: what it is about.
         given_terms: terms that the user gave, which keep their names and units.
     """
-    packed = batch([draft], task)
+    packed = batch([draft], subject)
     n_rules = packed.lengths[0]
-    names = [feature.name for feature in task.features]
+    names = [feature.name for feature in subject.features]
     given_by_row = {
         row.tobytes(): given_term
-        for row, given_term in zip(coefficients((*task.features, *given_terms)), given_terms, strict=True)
+        for row, given_term in zip(coefficients((*subject.features, *given_terms)), given_terms, strict=True)
     }
     terms = [
         given_by_row.get(row.tobytes())
-        or term(None, {names[d]: float(row[d]) for d in np.flatnonzero(row)}, task.features)
+        or term(None, {names[d]: float(row[d]) for d in np.flatnonzero(row)}, subject.features)
         for row in draft.terms
     ]
-    features = (*task.features, *terms)
-    return DecisionList(packed.bounds[0, :n_rules], packed.actions[0, :n_rules], features, task.action_names)
+    features = (*subject.features, *terms)
+    return DecisionList(
+        packed.bounds[0, :n_rules], packed.actions[0, :n_rules], features, subject.action_names
+    )
 
 
 def draft_from(ruleset: RuleSet) -> Draft:

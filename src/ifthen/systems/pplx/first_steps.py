@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ifthen.rules.arrays import Ints
 from ifthen.simulate.trajectories import Trajectory
+from ifthen.systems.pplx.action_costs import ActionCosts
 from ifthen.systems.pplx.bench import LEARNT_ON, Bench
 from ifthen.systems.pplx.knowledge import NET_ROWS
 from ifthen.systems.pplx.q_network import fill_network, weights_of
@@ -33,9 +34,9 @@ def random_episodes(bench: Bench) -> list[Trajectory]:
     return episodes
 
 
-def first_networks(bench: Bench, n_networks: int) -> NDArray[np.float32]:
+def first_networks(bench: ActionCosts, n_networks: int) -> NDArray[np.float32]:
     """Return networks with random weights, as `Knowledge.nets`."""
-    n_features, n_actions = len(bench.task.features), bench.task.n_actions
+    n_features, n_actions = bench.n_features, bench.n_actions
     size = weights_of(n_features, n_actions)
     nets = np.zeros((NET_ROWS, n_networks * size), np.float32)
     for m in range(n_networks):

@@ -189,6 +189,19 @@ def fill_goals(
 
 
 @kernel
+def add_caution(caution: float, q: Floats32, taken: Ints, dq: Floats32) -> None:
+    """Add the slopes of `caution · (log Σ exp q − q of the action taken)` to those of action values."""
+    for i in range(len(q)):
+        highest = q[i].max()
+        total = np.float32(0.0)
+        for a in range(q.shape[1]):
+            total += np.float32(math.exp(q[i, a] - highest))
+        for a in range(q.shape[1]):
+            share = np.float32(math.exp(q[i, a] - highest)) / total
+            dq[i, a] += np.float32(caution) * (share - np.float32(a == taken[i])) / len(q)
+
+
+@kernel
 def train(
     key: np.uint64,
     memory: Memory,
@@ -201,6 +214,7 @@ def train(
     actions: int,
     nets: Floats32,
     advice: NDArray[np.int16],
+    caution: float,
 ) -> float:
     """Improve networks by updates on steps drawn at random; return the mean absolute error.
 
@@ -218,6 +232,7 @@ def train(
             squares.
         advice: `(known,)`: the action that follows in each row; the best one where it is negative, and
             everywhere where the array is empty.
+        caution: how strongly actions that were not taken are made to look worse.
     """
     features, size = memory.points.shape[1], weights_of(memory.points.shape[1], actions)
     n_networks, slope = nets.shape[1] // size, np.zeros(size, np.float32)
@@ -245,6 +260,8 @@ def train(
                 error = q[i, taken[i]] - goals[i]
                 error_sum += abs(error)
                 dq[i, taken[i]] = min(max(error, -LARGEST_ERROR), LARGEST_ERROR) / BATCH
+            if caution > 0.0:
+                add_caution(caution, q, taken, dq)
             backward(network, slopes, x, h1, h2, dq, g1, g2)
             weights = slice(start, start + size)
             step_down(nets[0, weights], slope, nets[2, weights], nets[3, weights], rate, decay)

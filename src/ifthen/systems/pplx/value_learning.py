@@ -229,7 +229,9 @@ def update_networks(
     """Improve networks in place by updates on all steps so far; return the mean error, see `train`."""
     advice = NO_ADVICE if bench.teacher is None else bench.teacher.advice(known.points)
     replay, n_actions = (known.memory, len(known.moves), known.scaling), bench.task.n_actions
-    return float(train(key, *replay, gamma, learning_rate, decay, n_updates, n_actions, nets[:4], advice))
+    return float(
+        train(key, *replay, gamma, learning_rate, decay, n_updates, n_actions, nets[:4], advice, 0.0)
+    )
 
 
 def teacher_episodes(bench: Bench, known: Knowledge, teacher: Teacher, turn: int) -> list[Trajectory]:
