@@ -17,6 +17,7 @@ import ifthen
 from ifthen import cli
 from ifthen.runs.settings import checked_settings
 from ifthen.study.study_plan import checked_plan
+from ifthen.systems.pplx import offline_learning
 
 ROOT = Path(__file__).parents[1]
 
@@ -57,6 +58,11 @@ def test_the_python_code_of_pages_that_train_runs_in_short(
     code = [block for block in blocks(f"docs/{page}.md", "python") if "stable_baselines3" not in block]
     assert code
     names: dict[str, object] = {"ifthen": ifthen}
+    if page == "pplx":  # it learns from a log that an example writes
+        monkeypatch.syspath_prepend(str(ROOT / "examples"))
+        runpy.run_path(str(ROOT / "examples" / "heating_log.py"), run_name="__main__")
+        monkeypatch.setattr(offline_learning, "UPDATES", 500)
+        monkeypatch.setattr(offline_learning, "ESTIMATE_UPDATES", 500)
     if page in ("defend", "pplx"):  # they go on with a system, or with a model, that the reader has
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it learns too little
