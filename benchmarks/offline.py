@@ -1,6 +1,6 @@
 """Rules from logs alone: what they get when they are played, beside what acted in the log.
 
-    python benchmarks/offline.py                                   # four logs
+    python benchmarks/offline.py                                   # five logs
     python benchmarks/offline.py "Acrobot-v1, mixed" --seeds 3
 
 A log has random actions, or is mixed: a third of the episodes has random actions only, in a third a network
@@ -22,6 +22,7 @@ import ifthen
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.trajectories import TERMINATED, Trajectory
 from ifthen.systems.pplx.bench import Bench
+from ifthen.systems.pplx.env_plan import EPOCHS, SCRATCH, VALUES
 
 LOGS = {
     "CartPole-v1, random": 5_000,
@@ -30,7 +31,7 @@ LOGS = {
     "MountainCar-v0, mixed": 20_000,
     "LunarLander-v3, mixed": 100_000,
 }
-NETWORK_STEPS, NETWORK_EPOCHS = 300_000, 22
+NETWORK_STEPS, NETWORK_EPOCHS = 300_000, EPOCHS[SCRATCH] + EPOCHS[VALUES]
 """The plan of the network that acts, and its epochs up to where lists begin."""
 RANDOM_SHARES = (1.0, 0.3, 0.05)
 GAMMA, TESTED_ON, TOGETHER = 0.99, 100, 8

@@ -11,7 +11,7 @@ import csv
 import numpy as np
 from heating import Thermostat
 
-EPISODES, SWITCHES = 40, 0.2
+EPISODES, SWITCHES = 100, 0.2
 """The operator switches with this probability, whatever the room needs."""
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import polars
 import pytest
 
+from ifthen.cli.offline import offline
 from ifthen.systems.pplx import distil_values, offline_learning
 from tests.cli.test_environments import refused
 from tests.commands import Runner
@@ -34,13 +36,25 @@ def test_a_table_of_steps_becomes_rules_with_its_own_names(ifthen: Runner, log: 
     assert done.code == 0, done.err
     for part in ("as logged", "chosen", "estimated discounted return", "level", "shut", "rules.json"):
         assert part in done.out
+    assert "Actions by number: 0 open, 1 shut." in done.out
+    options = ("--action-names", "shut,open", "--leave-out", "heat", "--rules", "1", "--threads", "1")
+    renumbered = ifthen("offline", "steps.csv", *options)
+    assert "Actions by number: 0 shut, 1 open." in renumbered.out, renumbered.err
     shown = ifthen("show", "rules.json")
     assert shown.code == 0, shown.err
     assert "level" in shown.out
 
 
+def test_the_default_caution_is_the_functions() -> None:
+    assert inspect.signature(offline).parameters["caution"].default == offline_learning.CAUTION
+
+
 def test_what_is_no_log_is_refused_before_anything_is_learnt(ifthen: Runner, log: Path) -> None:
     refused(ifthen("offline", "nothing.csv"), "there is no file nothing.csv")
     refused(ifthen("offline", "steps.csv", "--out", "rules.pdf"), "rules.pdf")
-    refused(ifthen("offline", "steps.csv", "--task", "CartPole-v1"), "observes 4 numbers", "3 features")
+    refused(
+        ifthen("offline", "steps.csv", "--task", "CartPole-v1"),
+        "observes 4 numbers",
+        "3 features: load, level, heat",
+    )
     refused(ifthen("offline", "steps.csv", "--task-set", "t_max=3"), "--task-set", "--task")

@@ -9,7 +9,10 @@ import pytest
 
 import ifthen
 from ifthen.errors import ParameterError
+from ifthen.runs.learn_offline import parted
+from ifthen.runs.step_log import read_log
 from ifthen.systems.pplx import distil_values, offline_learning
+from ifthen.systems.pplx.action_costs import ActionCosts
 
 
 @pytest.fixture(autouse=True)
@@ -70,12 +73,50 @@ def test_a_later_reward_counts_for_the_action_that_led_to_it() -> None:
     assert (result.ruleset.best_actions(np.array([[0.0, x] for x in (-0.9, 0.0, 0.9)])) == 1).all()
 
 
-def test_an_action_that_the_log_does_not_show_is_not_taken() -> None:
-    log = signs(n_actions=3, shown=2)
-    result = ifthen.learn_offline(log, terms=False, threads=1, caution=0.5)
-    points = np.random.default_rng(1).uniform(-0.9, 0.9, (500, 3))
-    assert not (result.ruleset.best_actions(points) == 2).any()
+def test_caution_keeps_to_what_the_log_does() -> None:
+    # Nine of ten logged actions are the wrong one.
+    log, draws = signs(), np.random.default_rng(3)
+    best_actions = (log["observations"][:, 1] > 0.2).astype(int)
+    log["actions"] = np.where(draws.random(len(best_actions)) < 0.9, 1 - best_actions, best_actions)
+    log["rewards"] = (log["actions"] == best_actions).astype(float)
+    bold, careful = (
+        ifthen.learn_offline(log, terms=False, threads=1, caution=caution) for caution in (0, 100)
+    )
+    assert (bold.chosen.same < 0.2, careful.chosen.same > 0.8) == (True, True)
+    assert bold.chosen.expected == pytest.approx(1.0, abs=0.15)
+    assert careful.chosen.expected == pytest.approx(0.1, abs=0.15)
+    assert any("not estimated to be better" in note for note in careful.notes) == (
+        careful.chosen.expected <= careful.logged
+    )
+
+
+def test_a_rare_action_is_named() -> None:
+    result = ifthen.learn_offline(signs(n_actions=3, shown=2), terms=False, threads=1)
     assert any("hardly ever takes action 2" in note for note in result.notes)
+
+
+def test_estimates_begin_where_episodes_do() -> None:
+    # Ten are paid at the first of fifty steps, nothing later, whatever is done.
+    n, draws = 40, np.random.default_rng(4)
+    log = {
+        "observations": np.column_stack([np.tile(np.eye(50)[0], n), draws.uniform(size=50 * n)]),
+        "actions": draws.integers(0, 2, 50 * n),
+        "rewards": np.tile(np.eye(50)[0] * 10, n),
+        "terminations": np.tile(np.eye(50)[49], n),
+    }
+    result = ifthen.learn_offline(log, terms=False, threads=1)
+    assert result.logged == pytest.approx(10, abs=1)
+    assert 6 <= result.n_starts <= 10
+
+
+def test_parts_are_shares_of_the_steps() -> None:
+    log = signs(1200)
+    log["terminations"] = np.append(np.zeros(599), np.ones(601))  # half of the steps are one episode
+    costing = ActionCosts(read_log(log).features, 2, 0, 0, 1)
+    sizes = [sum(len(e.actions) for e in part) for part in parted(read_log(log), costing)]
+    assert sum(sizes) == 1200
+    assert sizes[0] >= 0.6 * 1200
+    assert min(sizes) > 0
 
 
 def test_results_do_not_depend_on_threads_but_on_the_seed() -> None:
@@ -92,6 +133,7 @@ def test_results_do_not_depend_on_threads_but_on_the_seed() -> None:
 def test_a_size_can_be_asked_for() -> None:
     result = ifthen.learn_offline(signs(), threads=1, rules=1)
     assert (len(result.ruleset), result.chosen.point) == (1, result.front.points[0])
+    assert result.front.mark == "chosen"
 
 
 def test_one_long_episode_is_learnt_from_in_pieces() -> None:
@@ -99,6 +141,7 @@ def test_one_long_episode_is_learnt_from_in_pieces() -> None:
     log["terminations"][:] = 0
     result = ifthen.learn_offline(log, terms=False, threads=1, gamma=0.0)
     assert result.n_starts == pytest.approx(10, abs=2)
+    assert any("Estimates are means over" in note for note in result.notes)
     assert (len(result.ruleset), result.ruleset.tests) == (2, 1)
 
 
@@ -109,3 +152,5 @@ def test_what_cannot_be_learnt_is_refused() -> None:
         ifthen.learn_offline(signs(), gamma=1.0)
     with pytest.raises(ParameterError, match="caution must be a number from 0"):
         ifthen.learn_offline(signs(), caution=-1)
+    with pytest.raises(ParameterError, match="rules must be a whole number from 1"):
+        ifthen.learn_offline("there is no such file", rules=0)

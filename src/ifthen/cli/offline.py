@@ -19,8 +19,9 @@ def offline(
         Path,
         typer.Argument(
             metavar="LOG",
-            help="A .csv or .parquet file with a row for each step: columns action and reward; terminated, "
-            "truncated or episode where there are several episodes; and a column for each feature.",
+            help="A .csv or .parquet file with a row for each step: columns action and reward; terminated "
+            "(nothing comes after), truncated (somebody stopped there) or episode where there are several "
+            "episodes; and a column for each feature.",
         ),
     ],
     file: RulesFile = None,
@@ -37,6 +38,19 @@ def offline(
         int | None, typer.Option(help="The best list with at most this many comparisons (x ≤ 3 is one).")
     ] = None,
     no_terms: Annotated[bool, typer.Option("--no-terms", help="Compare single features only.")] = False,
+    actions: Annotated[
+        str | None,
+        typer.Option(
+            "--action-names",
+            metavar="A,B,…",
+            help="Names of the actions in the order of their numbers; names in the log get numbers by them. "
+            "[default: the log's, in alphabetical order]",
+        ),
+    ] = None,
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column that is no feature, such as a time. May be repeated."),
+    ] = None,
     gamma: Annotated[float, typer.Option(help="The discount factor.")] = 0.99,
     caution: Annotated[
         float,
@@ -73,6 +87,8 @@ def offline(
             rules=rules,
             tests=tests,
             terms=not no_terms,
+            action_names=None if actions is None else actions.split(","),
+            leave_out=leave_out or [],
             gamma=gamma,
             caution=caution,
             seed=seed,

@@ -6,7 +6,7 @@ on, and 20 % for the estimates, which nothing was learnt or chosen on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,18 +19,22 @@ from ifthen.errors import ParameterError
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.rules.ruleset import RuleSet
+from ifthen.runs.step_log import StepLog, in_pieces, read_log
 from ifthen.simulate.trajectories import Trajectory
-from ifthen.systems.front import Front, Point
+from ifthen.systems.front import MOST, Front, Point
 from ifthen.systems.pplx import offline_learning as learning
 from ifthen.systems.pplx.action_costs import ActionCosts
 from ifthen.systems.pplx.drafts import ruleset
-from ifthen.systems.pplx.step_log import StepLog, in_pieces, read_log
 from ifthen.text_table import TextTable
 
 LEARNING, CHOOSING = 0.6, 0.2
 """The shares of the log to learn from, and to choose the list on. Estimates are learnt from the rest."""
+FEWEST_EPISODES = 10
+"""Where there are fewer episodes, they are cut into about PIECES pieces."""
 PIECES = 50
-"""Where there are fewer episodes, long ones are cut, so that there are about this many pieces to part."""
+"""See FEWEST_EPISODES."""
+FEW_STARTS = 30
+"""A note says where estimates are means over fewer starts than this."""
 FEWEST_STEPS = 500
 """Shorter logs are refused."""
 GIVEN_UP = 0.02
@@ -83,15 +87,25 @@ class OfflineResult(Shown):
     def front(self) -> Front:
         """The best list of each length."""
         points = tuple(estimate.point for estimate in self.estimates)
-        return Front(points, SCORED, marked=self.chosen.point)
+        return Front(points, SCORED, marked=self.chosen.point, mark="chosen")
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know about the estimates."""
+        numbers = ", ".join(f"{a} {name}" for a, name in enumerate(self.log.action_names))
         notes = [
-            "Estimates are by values that were learnt from a fifth of the log, which nothing else was learnt "
-            "from. Where a list does what the log hardly shows, they can be far off: test it before use."
+            "Same action: as in the log. By cost: 100 % is no loss, 0 % the worst action everywhere, by the "
+            "values that were learnt.",
+            "Returns are estimated from a fifth of the log, which nothing else was learnt from, and go on "
+            "past "
+            "time limits. Where a list does what the log hardly shows, they can be far off: test it before "
+            "use.",
+            f"Actions by number: {numbers}.",
         ]
+        if self.chosen.expected <= self.logged:
+            notes.append("The chosen list is not estimated to be better than what acted in the log.")
+        if self.n_starts < FEW_STARTS:
+            notes.append(f"Estimates are means over {plural(self.n_starts, 'start')} only.")
         names = zip(self.log.action_names, self.log.action_shares.tolist(), strict=True)
         if rare := [f"{name} ({percent(share)})" for name, share in names if share < RARE]:
             notes.append(
@@ -146,6 +160,8 @@ def learn_offline(
     rules: int | None = None,
     tests: int | None = None,
     terms: bool = True,
+    action_names: Sequence[str] | None = None,
+    leave_out: Sequence[str] = (),
     gamma: float = 0.99,
     caution: float = learning.CAUTION,
     seed: int = 0,
@@ -156,13 +172,17 @@ def learn_offline(
 
     Args:
         log: the path of a CSV or Parquet file with a row for each step: the columns `action` and `reward`,
-            `terminated`, `truncated` or `episode` if there is more than one episode, and a column for each
-            feature. Or a mapping of arrays: `observations`, `actions`, `rewards`, `terminations`, and
-            `truncations` and `next_observations` if they are known. Or a dataset of Minari.
+            `terminated` (nothing comes after the step), `truncated` (somebody stopped there) or `episode`
+            if there is more than one episode, and a column for each feature. Or a mapping of arrays:
+            `observations`, `actions`, `rewards`, `terminations`, and `truncations` and
+            `next_observations` if they are known. Or a dataset of Minari.
         task: gives features and actions their names, ranges and units. It is not played.
         rules: the most rules of the list; the shortest list that is nearly the best where None.
         tests: the most comparisons of the list, in the same way.
         terms: whether rules may compare sums of two features.
+        action_names: names of the actions in the order of their numbers. Where the log has names itself,
+            their order; the alphabetical one where None.
+        leave_out: the names of columns that are no features, such as times.
         gamma: the discount factor.
         caution: how strongly actions that the log does not take are made to look worse: 0 trusts all
             values, 1 and more keep close to what the log does.
@@ -170,11 +190,15 @@ def learn_offline(
         threads: threads; all cores where None. The result does not depend on it.
         progress: called with a few words on what is being done.
     """
+    if rules is not None:
+        whole_number("rules", rules, 1, MOST)
+    if tests is not None:
+        whole_number("tests", tests, 0, MOST)
     gamma, caution = real_number("gamma", gamma, 0, 0.9999), real_number("caution", caution, 0, 1000)
     seed = whole_number("seed", seed, 0, 2**63 - 1)
     tell = progress or (lambda _: None)
     tell("reading the log")
-    steps = read_log(log, None if task is None else as_task(task))
+    steps = read_log(log, None if task is None else as_task(task), action_names, leave_out)
     if steps.n_steps < FEWEST_STEPS:
         raise ParameterError(
             f"{plural(steps.n_steps, 'step')} are too few to learn from: give at least {FEWEST_STEPS}."
@@ -191,10 +215,11 @@ def learn_offline(
     front = Front.of(map(Point, rulesets, scores), SCORED)
     logged = np.concatenate([episode.actions for episode in steps.episodes])
     logged_points = np.vstack([episode.points for episode in steps.episodes])
+    draft_of = {id(rules_of): draft for rules_of, draft in zip(rulesets, drafts, strict=True)}
     estimates = []
     for point in front.points:
-        tell(f"estimating what {plural(point.rules, 'rule')} are worth")
-        draft = drafts[[rules_of is point.ruleset for rules_of in rulesets].index(True)]
+        tell(f"estimating what lists are worth: {plural(point.rules, 'rule')}")
+        draft = draft_of[id(point.ruleset)]
         same = float((learning.list_actions(costing, draft, logged_points) == logged).mean())
         estimates.append(Estimate(point, learning.estimated_return(costing, held_out, gamma, draft), same))
     tell("estimating what the log is worth")
@@ -215,7 +240,12 @@ def learn_offline(
 
 def parted(log: StepLog, costing: ActionCosts) -> tuple[list[Trajectory], ...]:
     """Return the episodes to learn from, to choose on and to estimate from, drawn at random."""
-    pieces = in_pieces(log.episodes, PIECES)
+    pieces, n_steps = list(log.episodes), log.n_steps
+    if len(pieces) < FEWEST_EPISODES:
+        pieces = [piece for episode in pieces for piece in in_pieces(episode, -(-n_steps // PIECES))]
     order = costing.rng.permutation(len(pieces))
-    first, second = (round(share * len(pieces)) for share in (LEARNING, LEARNING + CHOOSING))
+    shares = np.cumsum([len(pieces[i].actions) for i in order]) / n_steps
+    ends = np.searchsorted(shares, (LEARNING, LEARNING + CHOOSING))
+    first = int(np.clip(ends[0] + 1, 1, len(pieces) - 2))
+    second = int(np.clip(ends[1] + 1, first + 1, len(pieces) - 1))
     return tuple([pieces[i] for i in sorted(part)] for part in np.split(order, (first, second)))

@@ -76,44 +76,49 @@ def distil(bench: Bench, known: Knowledge, first: bool, terms: bool) -> Knowledg
 
 
 def drafts_from_trees(
-    bench: ActionCosts, known: Knowledge, terms: bool, sizes: tuple[int, ...]
+    costing: ActionCosts, known: Knowledge, terms: bool, sizes: tuple[int, ...]
 ) -> list[Draft]:
     """Return lists read off trees and fitted, at the points that are known.
 
     Args:
-        bench: random numbers, and what actions cost.
+        costing: random numbers, and what actions cost.
         known: what is known.
         terms: whether to look for sums of features to compare, besides those that the user gave.
         sizes: leaves of the trees.
     """
-    points, costs = bench.labelled(known, known.states)
-    given_terms = bench.given_terms
-    plain_sizes = PLAIN_SIZES if terms and bench.teacher is None else sizes
+    points, costs = costing.labelled(known, known.states)
+    given_terms = costing.given_terms
+    plain_sizes = PLAIN_SIZES if terms and costing.teacher is None else sizes
     plain_drafts = distilled(points, costs, given_terms, plain_sizes)
-    drafts = fitted_drafts(bench, "fit plain", plain_drafts, given_terms, points, costs)
+    drafts = fitted_drafts(costing, "fit plain", plain_drafts, given_terms, points, costs)
     if terms:
         weights, known_terms = feature_weights(plain_drafts), np.vstack([known.useful, given_terms])
-        term_drafts = best_distilled(bench, points, costs, weights, known_terms, sizes)
-        new_terms = random_terms(bench.rng, spreads_of(points), weights, NEW_TERMS)
+        term_drafts = best_distilled(costing, points, costs, weights, known_terms, sizes)
+        new_terms = random_terms(costing.rng, spreads_of(points), weights, NEW_TERMS)
         extra_terms = np.vstack([known_terms, new_terms])
-        drafts += fitted_drafts(bench, "fit", term_drafts, extra_terms, points, costs)
-    readable = [bench.readable(draft, known) for draft in drafts]
+        drafts += fitted_drafts(costing, "fit", term_drafts, extra_terms, points, costs)
+    readable = [costing.readable(draft, known) for draft in drafts]
     return list({draft.key(): draft for draft in readable}.values())
 
 
 def fitted_drafts(
-    bench: ActionCosts, purpose: str, drafts: list[Draft], extra_terms: Floats, points: Floats, costs: Floats
+    costing: ActionCosts,
+    purpose: str,
+    drafts: list[Draft],
+    extra_terms: Floats,
+    points: Floats,
+    costs: Floats,
 ) -> list[Draft]:
     """Return lists once they are fitted to action values at some of the points; see `fitted`."""
-    rows = bench.sample(np.arange(len(points)), FITTED_ON)
+    rows = costing.sample(np.arange(len(points)), FITTED_ON)
     points, costs, results = points[rows], costs[rows], list(drafts)
 
     def fit(first: int, last: int) -> None:
         for i in range(first, last):
-            key = bench.key(purpose, i)
-            results[i] = fitted(key, drafts[i], extra_terms, points, costs, CHANGES, bench.given_terms)
+            key = costing.key(purpose, i)
+            results[i] = fitted(key, drafts[i], extra_terms, points, costs, CHANGES, costing.given_terms)
 
-    for_slices(fit, len(drafts), bench.threads)
+    for_slices(fit, len(drafts), costing.threads)
     return results
 
 
@@ -169,12 +174,17 @@ def distilled(points: Floats, costs: Floats, terms: Floats, sizes: tuple[int, ..
 
 
 def best_distilled(
-    bench: ActionCosts, points: Floats, costs: Floats, weights: Floats, terms: Floats, sizes: tuple[int, ...]
+    costing: ActionCosts,
+    points: Floats,
+    costs: Floats,
+    weights: Floats,
+    terms: Floats,
+    sizes: tuple[int, ...],
 ) -> list[Draft]:
     """Return for each size the list with the least cost, of several with different terms to choose from.
 
     Args:
-        bench: random numbers.
+        costing: random numbers.
         points: `(n, features)`.
         costs: `(n, actions)`.
         weights: `(features,)`: how often each feature should be drawn for a term.
@@ -183,7 +193,7 @@ def best_distilled(
     """
     variants = []
     for _ in range(VARIANTS):
-        new_terms = random_terms(bench.rng, spreads_of(points), weights, NEW_TERMS)
+        new_terms = random_terms(costing.rng, spreads_of(points), weights, NEW_TERMS)
         all_terms = np.unique(np.vstack([new_terms, terms]), axis=0)
         variants.append(distilled(points, costs, all_terms, sizes))
     same_size = zip(*variants, strict=False)

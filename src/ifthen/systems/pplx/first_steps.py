@@ -34,13 +34,13 @@ def random_episodes(bench: Bench) -> list[Trajectory]:
     return episodes
 
 
-def first_networks(bench: ActionCosts, n_networks: int) -> NDArray[np.float32]:
+def first_networks(costing: ActionCosts, n_networks: int) -> NDArray[np.float32]:
     """Return networks with random weights, as `Knowledge.nets`."""
-    n_features, n_actions = bench.n_features, bench.n_actions
+    n_features, n_actions = costing.n_features, costing.n_actions
     size = weights_of(n_features, n_actions)
     nets = np.zeros((NET_ROWS, n_networks * size), np.float32)
     for m in range(n_networks):
-        key = bench.key("network", m) if m else bench.key("network")
+        key = costing.key("network", m) if m else costing.key("network")
         fill_network(key, n_features, n_actions, nets[0, m * size : (m + 1) * size])
     nets[1] = nets[-1] = nets[0]
     return nets

@@ -5,7 +5,8 @@ good to be true. So each update also makes the actions that were not taken look 
 Q-learning: Kumar, Zhou, Tucker and Levine 2020).
 
 What a list gets cannot be measured, only estimated: by values of the list's own policy, learnt from steps
-that nothing was learnt or chosen on (fitted Q evaluation: Le, Voloshin and Yue 2019).
+that nothing was learnt or chosen on (fitted Q evaluation: Le, Voloshin and Yue 2019). Where an episode was
+cut, the estimate goes on.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ from ifthen.systems.pplx.scratch import single
 from ifthen.systems.pplx.value_learning import FIRST_RATE, LAST_RATE, scale_of
 
 CAUTION = 0.1
-"""How strongly actions that were not taken are made to look worse, in units of the spread of returns."""
+"""How strongly actions that were not taken are made to look worse: the weight of this in the loss."""
 UPDATES = 30_000
 """Each network of action values gets this many updates."""
 ESTIMATE_UPDATES = 10_000
 """The network of an estimate gets this many updates."""
 FEW_STEPS = 200_000
-"""From fewer steps several networks learn together: as many as the log goes into this, at most five."""
+"""Up to five networks learn together: their number is this one divided by the steps, at least one."""
 STAGES = 20
 """The learning rate falls in this many stages."""
 ROUNDS = 5
-"""Lists are drawn up this many times, with new terms each time."""
+"""Lists are drawn up this many times, with new terms each time; once where terms are not wanted."""
 
 
 def learn_values(
@@ -117,7 +118,7 @@ def with_values(
 def lists_from_values(costing: ActionCosts, known: Knowledge, terms: bool) -> list[Draft]:
     """Return lists of all sizes that cost little at the points of the log by the values, and single rules."""
     drafts = known.drafts
-    for _ in range(ROUNDS):
+    for _ in range(ROUNDS if terms else 1):
         new_drafts = drafts_from_trees(costing, known, terms, SHORT_SIZES + SIZES)
         used_terms = np.unique(np.vstack([draft.terms for draft in new_drafts]), axis=0)
         drafts, known = [*drafts, *new_drafts], known._replace(useful=used_terms)

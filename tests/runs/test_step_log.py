@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import ifthen
 from ifthen.errors import ParameterError
+from ifthen.runs.step_log import StepLog, in_pieces, read_log, rounded_outward
 from ifthen.simulate.trajectories import TERMINATED, TRUNCATED, Trajectory
-from ifthen.systems.pplx.step_log import StepLog, in_pieces, read_log, rounded_outward
 
 ENDS = {"terminations": [0, 0, 1, 0, 0, 0], "truncations": [0, 0, 0, 0, 1, 0]}
 
@@ -123,28 +123,36 @@ def test_a_task_names_features_and_actions_in_its_order(tmp_path: Path) -> None:
     assert log.episodes[0].actions.tolist() == [0, 2]
     columns["place"] = columns.pop("position")
     polars.DataFrame({**columns, "action": [0, 2, 2]}).write_csv(path)
-    with pytest.raises(ParameterError, match=r"place.*give its columns these names"):
+    with pytest.raises(ParameterError, match=r"place.*give the task the names of the log"):
         read_log(path, task)
     polars.DataFrame({"velocity": [0.0, 0.1], "action": [0, 2], "reward": [0, 1]}).write_csv(path)
     with pytest.raises(ParameterError, match="observes 2 numbers, and the log has 1 feature"):
         read_log(path, task)
-    with pytest.raises(ParameterError, match="actions from 0 to 2, and the log has 3"):
-        read_log(arrays(actions=[0, 1, 3, 0, 0, 1]), task)
+    with pytest.raises(ParameterError, match="whole numbers from 0 to 2, or names, and there is 3"):
+        read_log(arrays(observations=np.zeros((6, 2)), actions=[0, 1, 3, 0, 0, 1]), task)
+    with pytest.raises(ParameterError, match=r"position lies outside -1.2 to 0.6.*in 67% of the log's rows"):
+        read_log(arrays(), task)
+    with pytest.raises(ParameterError, match="leave out action_names"):
+        read_log(arrays(), task, action_names=["a", "b"])
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"observations": None}, "must have observations"),
+        ({"observations": None}, "must have the array 'observations'"),
         ({"observations": [["a"]] * 6}, "observations must be numbers"),
-        ({"actions": [0, 1]}, "actions must have a number for each of the 6 observations"),
-        ({"actions": [0, 1, -1, 0, 0, 0]}, "numbered from 0"),
-        ({"actions": [0.5, 1, 1, 0, 0, 0]}, "actions must be whole numbers from 0, or names"),
+        ({"next_observations": [["a", "b"]] * 6}, "next_observations must be numbers"),
+        ({"actions": [0, 1]}, "action must have a value for each of the 6 observations"),
+        ({"actions": [0, 1, -1, 0, 0, 0]}, "whole numbers from 0 to 999, or names, and there is -1"),
+        ({"actions": [0.5, 1, 1, 0, 0, 0]}, "whole numbers from 0 to 999, or names, and there is 0.5"),
+        ({"terminals": [0] * 6}, "'terminals' does not say why an episode is over"),
+        ({"truncation": [0] * 6}, "no array 'truncation'. Did you mean 'truncations'"),
+        ({"observations": [[1.7e9 + i, 1] for i in range(6)]}, "in single precision. Leave it out"),
         ({"actions": [1] * 6}, "all steps of the log take the same action"),
         ({"rewards": [0.0, np.nan, 1, 0, 0, 0]}, "row 2 of the log has nan for 'reward'"),
         ({"rewards": [1.0] * 6, "terminations": [0] * 6}, "every reward of the log is 1"),
-        ({"terminations": [0, 0, 2, 0, 0, 0]}, "must be 0 or 1"),
-        ({"next_observations": [[0.0, 1]] * 5}, "must have the shape of observations"),
+        ({"terminations": [0, 0, 2, 0, 0, 0]}, "0 or 1, or false or true, in every row, and there is 2"),
+        ({"next_observations": [[0.0, 1]] * 5}, "next_observations must be numbers of shape"),
         ({"observations": [[1e39, 1]] * 6}, "at most 3.4e38"),
     ],
 )
@@ -166,33 +174,68 @@ def test_files_that_cannot_be_learnt_from_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="cannot be read as a table"):
         read_log(tmp_path / "steps.parquet")
     for changes, words in (
-        ({"action": None}, "has no column action"),
-        ({"speed": [1.0, None, 1.0, 1.0, 1.0, 1.0]}, "row 2 has no value for 'speed'"),
-        ({"speed": ["x"] * 6}, "the column 'speed' must hold numbers"),
+        ({"action": None}, "has no column 'action'; its columns are 'speed', 'gear'"),
+        ({"done": [0] * 6}, "'done' does not say why an episode is over"),
+        ({"episode": [1, 1, 2, 2, 1, 1]}, "sort the rows by episode"),
+        ({"speed": [1.0, None, 1.0, 1.0, 1.0, 1.0]}, "row 2 below the header has no value for 'speed'"),
+        ({"speed": ["x"] * 6}, "the column 'speed' must hold numbers, and it holds 'x'"),
         ({"terminated": [3] * 6}, "terminated must be 0 or 1"),
         ({"speed": None, "gear": None}, "must observe 1 to 1,000 numbers"),
     ):
         table(**changes).write_csv(path)
         with pytest.raises(ParameterError, match=words):
             read_log(path)
+    table().head(0).write_csv(path)
+    with pytest.raises(ParameterError, match="has no rows below its header"):
+        read_log(path)
 
 
-@given(st.lists(st.integers(1, 30), min_size=1, max_size=12), st.integers(1, 20))
-def test_pieces_hold_every_step_once_and_know_what_followed(lengths: list[int], n: int) -> None:
-    episodes = [
-        Trajectory(
-            np.arange(float(k))[:, None], np.arange(k), np.arange(float(k)), i % 2, np.array([float(k)])
-        )
-        for i, k in enumerate(lengths)
-    ]
-    pieces = in_pieces(episodes, n)
-    assert len(pieces) >= min(n, len(episodes))
-    joined = np.concatenate([piece.actions for piece in pieces])
-    assert joined.tolist() == np.concatenate([episode.actions for episode in episodes]).tolist()
+def test_numbers_may_begin_with_a_decimal_point_late(tmp_path: Path) -> None:
+    path = tmp_path / "steps.csv"
+    rows = "".join(f"{i},{i % 2},{0 if i < 300 else 0.5}\n" for i in range(400))
+    path.write_text(f"x,action,reward\n{rows}")
+    assert read_log(path).episodes[0].rewards[-1] == 0.5
+
+
+def test_both_spellings_of_endings_are_taken() -> None:
+    log = arrays()
+    for name in ENDS:
+        log[name.replace("ations", "ated")] = log.pop(name)
+    assert steps_of(read_log(log)) == steps_of(read_log(arrays()))
+
+
+def test_columns_can_be_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "steps.csv"
+    table(when=["10:00"] * 6).write_csv(path)
+    log = read_log(path, leave_out=["when", "gear"])
+    assert [feature.name for feature in log.features] == ["speed"]
+    assert [feature.name for feature in read_log(arrays(), leave_out=["f0"]).features] == ["f1"]
+    with pytest.raises(ParameterError, match=r"no column 'geer' to leave out\. Did you mean 'gear'"):
+        read_log(path, leave_out=["geer"])
+
+
+def test_actions_get_the_numbers_that_the_user_says(tmp_path: Path) -> None:
+    path = tmp_path / "steps.csv"
+    table().write_csv(path)
+    log = read_log(path, action_names=["go", "coast", "brake"])
+    assert (log.action_names, log.episodes[0].actions.tolist()) == (("go", "coast", "brake"), [2, 0, 0])
+    named = read_log(arrays(), action_names=["go", "brake"])
+    assert (named.action_names, named.episodes[0].actions.tolist()) == (("go", "brake"), [0, 1, 1])
+    with pytest.raises(ParameterError, match="takes the action 'brake'"):
+        read_log(path, action_names=["go", "stop"])
+    with pytest.raises(ParameterError, match="2 to 1,000 different names"):
+        read_log(path, action_names=["go", "go"])
+
+
+@given(st.integers(1, 60), st.integers(1, 20), st.booleans())
+def test_pieces_hold_every_step_once_and_know_what_followed(n: int, most_steps: int, ends: bool) -> None:
+    numbers, ending = np.arange(float(n)), TERMINATED if ends else TRUNCATED
+    episode = Trajectory(numbers[:, None], np.arange(n), numbers, ending, np.array([float(n)]))
+    pieces = in_pieces(episode, most_steps)
+    assert np.concatenate([piece.actions for piece in pieces]).tolist() == list(range(n))
+    assert all(len(piece.actions) <= most_steps for piece in pieces)
     assert all(piece.last[0] == piece.points[-1, 0] + 1 for piece in pieces)
-    assert sum(piece.ending == TERMINATED for piece in pieces) == sum(
-        e.ending == TERMINATED for e in episodes
-    )
+    assert [piece.ending for piece in pieces] == [TRUNCATED] * (len(pieces) - 1) + [ending]
 
 
 @given(st.floats(-1e30, 1e30), st.floats(1e-3, 1e30))

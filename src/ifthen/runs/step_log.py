@@ -7,28 +7,32 @@ episodes.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.digits import plural
-from ifthen.errors import ParameterError, listed, shown
+from ifthen.errors import ParameterError, listed, nearest, shown
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.feature import INTEGER_LIMIT, Feature
+from ifthen.runs.log_sources import REWARD, Rows, rows_of
 from ifthen.simulate.trajectories import TERMINATED, TRUNCATED, Trajectory
-from ifthen.systems.pplx.log_sources import REWARD, Rows, rows_of
 from ifthen.tasks.task import Task
 
-MOST_STEPS = 5_000_000
-"""Longer logs are refused."""
 MOST_FEATURES = 1000
 """Logs that observe more numbers are refused."""
 MOST_ACTIONS = 1000
 """Logs with more actions are refused."""
 LARGEST = float(np.finfo(np.float32).max)
 """Numbers beyond this are refused: values are learnt in single precision."""
+LEAST_POWER = -300
+"""Ranges are rounded to no smaller power of ten."""
+KEPT_VALUES = 0.9
+"""At least this share of a column's different values must differ in single precision."""
+MOST_OUTSIDE = 0.5
+"""A log has at most this share of its observations outside the range that a task gives a feature."""
 EDGE_DIGITS = 3
 """The ends of a feature's range are rounded outward to this many digits of its width."""
 
@@ -55,7 +59,12 @@ class StepLog(NamedTuple):
         return np.bincount(actions, minlength=len(self.action_names)) / len(actions)
 
 
-def read_log(source: object, task: Task | None = None) -> StepLog:
+def read_log(
+    source: object,
+    task: Task | None = None,
+    action_names: Sequence[str] | None = None,
+    leave_out: Collection[str] = (),
+) -> StepLog:
     """Return the steps of a log, checked.
 
     Args:
@@ -64,17 +73,24 @@ def read_log(source: object, task: Task | None = None) -> StepLog:
             `truncations` and `next_observations` if they are known, each with N rows; or a dataset of
             Minari.
         task: gives features and actions their names, ranges and units; by default those of the log.
+        action_names: names of the actions in the order of their numbers. Where the log has names itself,
+            their order; the alphabetical one where None.
+        leave_out: the names of columns that are no features.
     """
-    rows = rows_of(source)
+    rows = rows_of(source, leave_out)
     check_numbers(rows)
     if task is None:
-        features, (action_names, actions) = features_of(rows), numbered_actions(rows.actions)
+        features, (names, actions) = features_of(rows), numbered_actions(rows.actions, action_names)
+    elif action_names is not None:
+        raise ParameterError(
+            f"the actions have the names that {task.name} gives them: leave out action_names."
+        )
     else:
-        features, action_names = task.features, task.action_names
+        features, names = task.features, task.action_names
         rows, actions = as_in_task(rows, task)
-    log = StepLog(features, action_names, episodes_of(rows, actions))
+    log = StepLog(features, names, episodes_of(rows, actions))
     if not log.episodes:
-        raise ParameterError("a log must hold a step and what followed it. This one holds a single row.")
+        raise ParameterError("a log must hold a step and what followed it, and this one has no such step.")
     if np.count_nonzero(log.action_shares) < 2:
         raise ParameterError(
             "all steps of the log take the same action: nothing tells what another would have been worth."
@@ -83,32 +99,42 @@ def read_log(source: object, task: Task | None = None) -> StepLog:
     if np.ptp(rewards) == 0 and all(episode.ending != TERMINATED for episode in log.episodes):
         raise ParameterError(
             f"every reward of the log is {rewards[0]:g}, and no episode terminates: nothing tells good "
-            "actions from bad ones."
+            "actions "
+            "from bad ones. If episodes end for good, say so in a column terminated: otherwise their last "
+            "steps "
+            "are left out, as what they led to is not known."
         )
     return log
 
 
 def check_numbers(rows: Rows) -> None:
-    """Raise where a log is empty or too large, or has numbers that nothing can be learnt from."""
-    n_steps, n_features = rows.points.shape
+    """Raise where a log has numbers that nothing can be learnt from."""
+    n_features = rows.points.shape[1]
     if not 1 <= n_features <= MOST_FEATURES:
         raise ParameterError(
-            f"a log must observe 1 to {MOST_FEATURES:,} numbers, and this one observes {n_features:,}."
+            f"a log must observe 1 to {MOST_FEATURES:,} numbers, and this one observes {n_features:,}. Every "
+            "column that is not action, reward, terminated, truncated or episode is a feature."
         )
-    if not 1 <= n_steps <= MOST_STEPS:
-        raise ParameterError(f"a log must have 1 to {MOST_STEPS:,} steps, and this one has {n_steps:,}.")
     columns = [*zip(rows.names, rows.points.T, strict=True), (REWARD, rows.rewards)]
     if rows.following is not None:
         columns += [
             (f"next {name}", column) for name, column in zip(rows.names, rows.following.T, strict=True)
         ]
     for name, column in columns:
-        is_wrong = ~(np.abs(column.astype(np.float64)) <= LARGEST)
+        is_wrong = ~(np.abs(column) <= LARGEST)
         if is_wrong.any():
             row = int(is_wrong.argmax())
             raise ParameterError(
                 f"row {row + 1:,} of the log has {column[row]} for {name!r}: numbers must be finite, and at "
                 "most 3.4e38."
+            )
+        n_values, n_kept = len(np.unique(column)), len(np.unique(column.astype(np.float32)))
+        if n_kept < KEPT_VALUES * n_values:
+            raise ParameterError(
+                f"{name!r} has {n_values:,} different values, and only {n_kept:,} of them differ in single "
+                "precision. Leave it out if it is a time stamp or a number of the row (--leave-out, "
+                "leave_out=), "
+                "or subtract its least value."
             )
 
 
@@ -117,7 +143,9 @@ def features_of(rows: Rows) -> tuple[Feature, ...]:
     points = rows.points if rows.following is None else np.vstack([rows.points, rows.following])
     lows, highs = points.min(axis=0).astype(np.float64), points.max(axis=0).astype(np.float64)
     features = []
-    for name, low, high, is_whole in zip(rows.names, lows.tolist(), highs.tolist(), rows.kinds, strict=True):
+    for name, low, high, is_whole in zip(
+        rows.names, lows.tolist(), highs.tolist(), rows.are_whole, strict=True
+    ):
         if is_whole and max(-low, high) <= INTEGER_LIMIT:
             features.append(Feature(name, int(low), int(high), "integer", clips=True))
             continue
@@ -128,32 +156,39 @@ def features_of(rows: Rows) -> tuple[Feature, ...]:
 
 def rounded_outward(low: float, high: float) -> tuple[float, float]:
     """Return the ends of a range with few digits, so that nothing in it is left out."""
-    unit = 10.0 ** (math.floor(math.log10(high - low)) + 1 - EDGE_DIGITS)
+    unit = 10.0 ** max(LEAST_POWER, math.floor(math.log10(high - low)) + 1 - EDGE_DIGITS)
     ends = math.floor(low / unit) * unit, math.ceil(high / unit) * unit
     shortest = float(f"{ends[0]:.12g}"), float(f"{ends[1]:.12g}")
     return min(shortest[0], low), max(shortest[1], high)
 
 
-def numbered_actions(actions: NDArray[Any]) -> tuple[tuple[str, ...], Ints]:
-    """Return the names of a log's actions, and the actions as numbers from 0."""
-    if actions.dtype.kind in "iub" or (
-        actions.dtype.kind == "f" and np.array_equal(actions, np.rint(actions))
-    ):
-        numbers = actions.astype(np.int64)
-        if numbers.min() < 0 or numbers.max() >= MOST_ACTIONS:
-            raise ParameterError(
-                f"actions must be numbered from 0 to {MOST_ACTIONS - 1}, and the log has {numbers.min()} to "
-                f"{numbers.max()}."
-            )
-        return tuple(f"action {a}" for a in range(max(2, int(numbers.max()) + 1))), numbers
-    if actions.dtype.kind in "OU" and all(isinstance(action, str) for action in actions.tolist()):
-        names, numbers = np.unique(actions.astype(str), return_inverse=True)
-        if len(names) > MOST_ACTIONS:
-            raise ParameterError(
-                f"there are {len(names):,} actions, and at most {MOST_ACTIONS:,} can be told apart."
-            )
-        return tuple(names.tolist()), numbers.astype(np.int64)
-    raise ParameterError(f"actions must be whole numbers from 0, or names, not {shown(actions)}.")
+def numbered_actions(
+    actions: NDArray[Any], names: Sequence[str] | None = None
+) -> tuple[tuple[str, ...], Ints]:
+    """Return the names of a log's actions, and the actions as numbers from 0; see `read_log`."""
+    if names is not None and (not 2 <= len(names) <= MOST_ACTIONS or len(set(names)) < len(names)):
+        raise ParameterError(
+            f"action_names must be 2 to {MOST_ACTIONS:,} different names, not {shown(names)}."
+        )
+    if actions.dtype.kind in "OUT" and all(isinstance(action, str) for action in actions.tolist()):
+        logged, places = np.unique(actions.astype(str), return_inverse=True)
+        ordered = tuple(names or logged.tolist())
+        if len(ordered) > MOST_ACTIONS:
+            raise ParameterError(f"the log has {len(ordered):,} actions; {MOST_ACTIONS:,} can be told apart.")
+        for name in logged.tolist():
+            if name not in ordered:
+                raise ParameterError(f"the log takes the action {name!r}.{nearest(name, ordered)}")
+        return ordered, np.array([ordered.index(name) for name in logged.tolist()])[places]
+    most = MOST_ACTIONS if names is None else len(names)
+    is_number = actions.dtype.kind in "iufb"
+    wrong = actions[~np.isin(actions, np.arange(most))] if is_number else actions
+    if len(wrong):
+        raise ParameterError(
+            f"actions must be whole numbers from 0 to {most - 1}, or names, and there is "
+            f"{shown(wrong[0].item())}."
+        )
+    numbers = actions.astype(np.int64)
+    return tuple(names or (f"action {a}" for a in range(max(2, int(numbers.max()) + 1)))), numbers
 
 
 def as_in_task(rows: Rows, task: Task) -> tuple[Rows, Ints]:
@@ -162,7 +197,7 @@ def as_in_task(rows: Rows, task: Task) -> tuple[Rows, Ints]:
     if len(names) != len(rows.names):
         raise ParameterError(
             f"{task.name} observes {plural(len(names), 'number')}, and the log has "
-            f"{plural(len(rows.names), 'feature')}."
+            f"{plural(len(rows.names), 'feature')}: {listed(rows.names)}."
         )
     if set(rows.names) == set(names):
         order = [rows.names.index(name) for name in names]
@@ -171,20 +206,18 @@ def as_in_task(rows: Rows, task: Task) -> tuple[Rows, Ints]:
     elif rows.names != tuple(f"f{i}" for i in range(len(names))):
         raise ParameterError(
             f"the features of the log are {listed(rows.names)}, and those of {task.name} are "
-            f"{listed(names)}: give its columns these names."
+            f"{listed(names)}: "
+            f"give the task the names of the log (--task-set feature_names={','.join(rows.names)}, in the "
+            "task's order)."
         )
-    logged_names, numbers = numbered_actions(rows.actions)
-    if rows.actions.dtype.kind in "OU":
-        if unknown := [name for name in logged_names if name not in task.action_names]:
+    for feature, column in zip(task.features, rows.points.T, strict=True):
+        is_outside = (column < feature.low) | (column > feature.high)
+        if is_outside.mean() > MOST_OUTSIDE:
             raise ParameterError(
-                f"{task.name} has no action {listed(unknown)}, but {listed(task.action_names)}."
+                f"{feature.name} lies outside {feature.low} to {feature.high}, its range in {task.name}, in "
+                f"{is_outside.mean():.0%} of the log's rows. Is it measured in the same unit?"
             )
-        return rows, np.array([task.action_names.index(name) for name in logged_names])[numbers]
-    if len(set(numbers.tolist()) - set(range(task.n_actions))):
-        raise ParameterError(
-            f"{task.name} has actions from 0 to {task.n_actions - 1}, and the log has {numbers.max()}."
-        )
-    return rows, numbers
+    return rows, numbered_actions(rows.actions, task.action_names)[1]
 
 
 def episodes_of(rows: Rows, actions: Ints) -> tuple[Trajectory, ...]:
@@ -210,21 +243,13 @@ def episodes_of(rows: Rows, actions: Ints) -> tuple[Trajectory, ...]:
     return tuple(episodes)
 
 
-def in_pieces(episodes: Sequence[Trajectory], n: int) -> list[Trajectory]:
-    """Return at least about n pieces of episodes: long episodes are cut where there are too few."""
-    longest = max(2, sum(len(episode.actions) for episode in episodes) // n)
-    pieces = []
-    for episode in episodes:
-        n_steps = len(episode.actions)
-        firsts = range(0, n_steps, longest) if len(episodes) < n else range(0, n_steps, n_steps)
-        for first in firsts:
-            behind = min(first + (longest if len(episodes) < n else n_steps), n_steps)
-            is_end = behind == n_steps
-            columns = (
-                episode.points[first:behind],
-                episode.actions[first:behind],
-                episode.rewards[first:behind],
-            )
-            last = episode.last if is_end else episode.points[behind]
-            pieces.append(Trajectory(*columns, episode.ending if is_end else TRUNCATED, last))
+def in_pieces(episode: Trajectory, most_steps: int) -> list[Trajectory]:
+    """Return an episode in pieces of at most this many steps."""
+    pieces, n_steps = [], len(episode.actions)
+    for first in range(0, n_steps, most_steps):
+        behind = min(first + most_steps, n_steps)
+        columns = episode.points[first:behind], episode.actions[first:behind], episode.rewards[first:behind]
+        is_end = behind == n_steps
+        last = episode.last if is_end else episode.points[behind]
+        pieces.append(Trajectory(*columns, episode.ending if is_end else TRUNCATED, last))
     return pieces
