@@ -42,8 +42,8 @@ STUDIES = {
     "mountain-car": "Rock a weak car out of a valley. Return: minus the steps it takes, 200 at most.",
     "acrobot": "Swing a two-link arm up by its middle joint. Return: minus the steps, 500 at most.",
     "pplx-lunar": """Land between two flags. Return: Gymnasium's shaped reward; 200 counts as solved. Needs
-the [extra](ecosystem.md) `box2d`. [PPL-X](pplx.md) learns it in 3 million steps. It chooses a
-short list itself: none is pruned. Rules compare sums of two features, which it finds, too.""",
+the [extra](ecosystem.md) `box2d`. [PPL-X](pplx.md) learns it in 3 million steps. It shortens its lists
+itself: they are not pruned. Rules compare sums of two features, which it finds, too.""",
     "blackjack": "Stick or hit. Return: the mean win per game.",
     "taxi": "Fetch a passenger and bring them to their destination.",
     "cliff-walking": "Walk along a cliff without falling.",

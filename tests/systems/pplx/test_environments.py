@@ -283,10 +283,10 @@ def test_a_slow_environment_gets_a_short_plan() -> None:
     assert set(plans) <= set(PLANS)
     assert suited_plan(100.0, 500.0) == 100_000  # long episodes: enough steps for two hundred of them
     assert suited_plan(10.0, 500.0) == 10_000  # but no more than twenty minutes of them, or the least plan
-    assert learner.planned(learner.bench(0, 0.0), 20.0, Goal("epochs", PLAN)) in PLANS
+    assert learner.planned(learner.bench(0, 0.0), 20.0, Goal("epochs", 55)) in PLANS
     cheap = PPLX(env_task("CartPole-v1")).learner
     assert isinstance(cheap, OnEnvironment)
-    assert cheap.planned(cheap.bench(0, 0.0), 20.0, Goal("epochs", PLAN)) == CHEAP_PLAN
+    assert cheap.planned(cheap.bench(0, 0.0), 20.0, Goal("epochs", 55)) == CHEAP_PLAN
 
 
 @pytest.mark.parametrize("goal", ["steps", "total_timesteps"])
