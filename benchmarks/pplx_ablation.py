@@ -5,10 +5,11 @@
     python benchmarks/pplx_ablation.py Acrobot-v1 --only "no fitting" "no tuning"
     python benchmarks/pplx_ablation.py --seeds 0                   # the tables of what is there
 
-A part that is left out takes no steps, and the others get no more. Return is on 500 test seeds, on tables
-the exact share of the optimum; `short` is that of the best list with at most four tests. Every trial is kept
-in results/pplx-ablation at once, so that a run that was stopped goes on where it was. Trials with the same
-seed share the epochs before the part that is left out; their seconds count in all of them.
+A part that is left out takes no steps, and the others get no more, unless its name says so. Return is on 500
+test seeds, on tables the exact share of the optimum; `short` is that of the best list with at most four
+tests. Every trial is kept in results/pplx-ablation at once, so that a run that was stopped goes on where it
+was. Trials with the same seed share the epochs before the part that is left out; their seconds count in all
+of them.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from rows import Rows
 
 import ifthen
 from ifthen.systems.pplx import distil_values as distil
-from ifthen.systems.pplx import network_learning, table_search
+from ifthen.systems.pplx import env_plan, network_learning, table_search
 from ifthen.systems.pplx import pplx_on_table as on_table
-from ifthen.systems.pplx.env_plan import DISTIL, EPOCHS, SCRATCH, VALUES
+from ifthen.systems.pplx.env_plan import DISTIL, EPOCHS, ORDINARY, SCRATCH, SHORTENING, VALUES
 
 LONG: dict[str, Any] = {"options": {"max_episode_steps": 2000}, "disturbances": {"noise": 0.02}}
 TASKS: dict[str, Callable[[], Any]] = {
@@ -64,6 +65,8 @@ def no_terms(bench: Any, population: Any, first: bool, terms: bool) -> Any:
     return distil.distil(bench, population, first, False)
 
 
+WITHOUT_SHORTENING = ORDINARY._replace(parts=ORDINARY.parts | {SHORTENING: 0.0})
+"""Tuning, new trees and the last choice get the steps of shortening."""
 IN_ENVIRONMENTS: dict[str, Callable[[], list[Any]]] = {
     "everything": list,
     "no random lists": lambda: [patch.object(network_learning, "evolve", keeps)],
@@ -74,6 +77,8 @@ IN_ENVIRONMENTS: dict[str, Callable[[], list[Any]]] = {
     "no distillation": lambda: [patch.object(network_learning, "distil", keeps)],
     "no fitting": lambda: [patch.object(distil, "CHANGES", 0)],
     "no terms": lambda: [patch.object(network_learning, "distil", no_terms)],
+    "no shortening": lambda: [patch.object(network_learning, "shorten", keeps)],
+    "no shortening, but its steps": lambda: [patch.object(env_plan, "ORDINARY", WITHOUT_SHORTENING)],
     "no tuning": lambda: [patch.object(network_learning, "tune", keeps)],
     "no last choice": lambda: [patch.object(network_learning, "last_choice", keeps)],
 }
@@ -81,7 +86,8 @@ BEFORE_LISTS = EPOCHS[SCRATCH] + EPOCHS[VALUES]
 BEFORE_SEARCH = BEFORE_LISTS + EPOCHS[DISTIL]
 SHARED = {
     **dict.fromkeys(("no distillation", "no fitting", "no terms"), BEFORE_LISTS),
-    **dict.fromkeys(("everything", "no tuning", "no last choice"), BEFORE_SEARCH),
+    **dict.fromkeys(("everything", "no shortening", "no shortening, but its steps"), BEFORE_SEARCH),
+    **dict.fromkeys(("no tuning", "no last choice"), BEFORE_SEARCH),
 }
 """The epochs in which nothing is left out: trials with the same seed share them."""
 ON_TABLES: dict[str, Callable[[], list[Any]]] = {

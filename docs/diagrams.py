@@ -69,7 +69,7 @@ EPOCHS = {
             "collect\nepisodes",
             "learn what\nactions are worth",
             "lists imitate the\nbest actions",
-            "tune thresholds\nby playing",
+            "shorten and tune\nby playing",
             "front: the best\nlist of each length",
         ),
     },

@@ -151,6 +151,6 @@ def _pruned(learner: System, require: list[str]) -> PruneResult | None:
             )
         except KeyboardInterrupt:
             result, reason = None, "pruning was stopped"
-    if result is None and not learner.chooses_short_rules:
+    if result is None and not learner.shortens:
         out.print(f"{reason}: these are the rules as they were learnt")
     return result

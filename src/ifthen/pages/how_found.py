@@ -34,7 +34,7 @@ def how_found(learner: System, ruleset: RuleSet) -> Iterator[str]:
         reason = (
             f"rules that decided in no step of up to {EPISODES:,} episodes were taken away, and those that "
             "change no action of any input"
-            if learner.chooses_short_rules
+            if learner.shortens
             else "pruning plays as well, with fewer or shorter rules"
         )
         yield f"Of {plural(len(learnt), 'learnt rule')} {len(ruleset)} are left: {reason}."

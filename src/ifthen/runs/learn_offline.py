@@ -40,7 +40,7 @@ FEWEST_STEPS = 500
 GIVEN_UP = 0.02
 """The list that is handed out gives up at most this share of the best one's lead."""
 MOST_RULES = 10
-"""A longer list is handed out only if it gains 5 % of the lead."""
+"""A longer list is handed out only if it gains 2.5 % of the lead."""
 RARE = 0.01
 """A note names actions that the log takes in a smaller share of its steps."""
 SCORED = "share of the possible cost that is avoided"

@@ -27,11 +27,11 @@ def pruned_policy(
     at most a quarter as many steps as training took. If they score clearly worse on the validation
     seeds, the learnt rules are kept: pruned rules must reach no state without a rule, and must not fall below
     the 95 % interval of the learnt ones. They satisfy the system's requirements, and those of `require` if
-    the learnt rules do. Rules that reach a state without a rule are not pruned. Where learning
-    chose short rules by playing (`System.chooses_short_rules`), only those go without which every observation
-    has the same action, and those that decide in no step of many episodes.
+    the learnt rules do. Rules that reach a state without a rule are not pruned. Rules that were shortened by
+    playing (`System.shortens`) lose only those without which every observation has the same action, and those
+    that decide in no step of many episodes.
     """
-    if system.chooses_short_rules:
+    if system.shortens:
         return _used_rules(system, require)
     task = system.task
     steps = fair_steps(task, int(system.now.records[-1]["steps"]))

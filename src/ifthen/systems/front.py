@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST = 1_000_000
 MOST_GIVEN_UP = 0.1
 """A list within a standard error of the best may give up at most this share of its lead."""
-LONG_LIST_GAIN = 0.05
+LONG_LIST_GAIN = 0.025
 """A list with more rules than the soft limit is the knee only if it gains this share of the lead."""
 BETTER = 1e-9
 """A score is better from this share on: less is rounding."""
@@ -157,7 +157,7 @@ class Front(Shown):
                 more, but no more than a tenth of the lead. The episodes played cannot tell such lists apart,
                 and the shorter one is preferred (the rule by which Breiman and others 1984 prune trees).
                 Where the best list got the same in every episode, so must the shorter one.
-            soft_limit: a number of rules. A longer list is the knee only if it gains 5 % of the lead over
+            soft_limit: a number of rules. A longer list is the knee only if it gains 2.5 % of the lead over
                 the best list within the limit, or if only longer lists got the same in every episode.
         """
         best = self.best

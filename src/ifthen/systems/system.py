@@ -362,8 +362,8 @@ class System(Shown, ABC):
         return self.task.watched_column
 
     @property
-    def chooses_short_rules(self) -> bool:
-        """Whether learning chooses short rules by playing, so that pruning looks for no shorter ones."""
+    def shortens(self) -> bool:
+        """Whether learning shortens the rules by playing, so that pruning does not do it again."""
         return False
 
     def _gauge(self, goal: Goal) -> Goal:

@@ -491,6 +491,20 @@ def test_the_front_is_monotone_and_nothing_beats_it(shapes: list[tuple[int, int,
         assert known.gain >= 0
 
 
+@given(lists, st.integers(0, 11))
+def test_a_list_that_is_put_first_loses_no_list_that_has_played(
+    shapes: list[tuple[int, int, float]], place: int
+) -> None:
+    drafts = list({d.key(): d for d in (some_draft(seed, rules) for seed, rules, _ in shapes)}.values())
+    known = known_of(drafts, [score for _, _, score in shapes][: len(drafts)])
+    for draft in (drafts[place % len(drafts)], single(1, FEATURES)):
+        moved = known.with_first(draft)
+        assert moved.drafts[0].key() == draft.key()
+        before = {d.key(): s for d, s in zip(drafts, known.scores, strict=True) if np.isfinite(s)}
+        kept = {d.key(): s for d, s in zip(moved.drafts, moved.scores, strict=True) if np.isfinite(s)}
+        assert kept == before
+
+
 # Files
 
 

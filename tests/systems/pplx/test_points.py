@@ -10,8 +10,9 @@ from ifthen.rules.arrays import Floats
 from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.distil_values import imitated_states, visit
 from ifthen.systems.pplx.knowledge import Knowledge
+from ifthen.systems.pplx.policy_search import shortened
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
-from ifthen.systems.pplx.scratch import single
+from ifthen.systems.pplx.scratch import single, with_rule
 from tests.envs import Walk
 
 NARROW = (-1.0, 1.0)
@@ -41,7 +42,10 @@ def test_values_are_asked_at_visited_points_and_lists_at_the_edge() -> None:
     seen, labels = bench.labelled(known, points)
     assert seen[:, 0].tolist() == [-1.0, 0.5, 1.0]
     assert labels[:, 0].tolist() == [7.0, 0.5, 3.0]
-    assert asked[-1][:, 0].tolist() == [-7.0, 0.5, 3.0]
+    draft = with_rule(bench.rng, single(0, 2), seen, seen[0], 0, 1)
+    _, _, visited = shortened(bench, known, with_rule(bench.rng, draft, seen, seen[1], 0, 2))
+    assert np.abs(visited[:, 0]).max() > 2
+    assert np.abs(asked[-1][:, 0]).max() > 2
 
 
 @pytest.mark.parametrize("steps", [4_000, 200_000])

@@ -34,8 +34,9 @@ from ifthen.systems.pplx.env_plan import (
 )
 from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
-from ifthen.systems.pplx.last_choice import CHEAPER, MOST_BY_VALUES, POLISHED_ON, choose_by_values, pared
+from ifthen.systems.pplx.last_choice import CHEAPER, MOST_BY_VALUES, choose_by_values, pared
 from ifthen.systems.pplx.memory import CUT, TERMINAL, longest_cut
+from ifthen.systems.pplx.policy_search import POLISHED_ON
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
 from ifthen.systems.pplx.q_network import weights_of
 from ifthen.systems.pplx.scoring import FEWEST_PLAYED, FIRST_PLAYED, fitness_of, fitness_on_same_seeds
@@ -130,8 +131,7 @@ def test_a_teachers_values_take_one_network() -> None:
 
 
 def test_with_a_teacher_a_short_plan_differs_in_what_takes_time_alone() -> None:
-    taught = settings_for(STEPS, True)
-    shared = "latest_weight", "long_episode", "chooses_short_rules", "counts_steps"
+    taught, shared = settings_for(STEPS, True), ("latest_weight", "long_episode", "shortens", "counts_steps")
     assert taught != ORDINARY
     assert taught._replace(**{name: getattr(ORDINARY, name) for name in shared}) == ORDINARY
     assert all(getattr(taught, name) == getattr(SHORT, name) for name in shared)
@@ -415,7 +415,7 @@ def test_rules_are_pruned_by_play_after_short_plans_and_dead_rules_always_go(ste
     start = DecisionList(bounds, [0, 1, 0, 1], task.features, task.action_names)
     system = seeker(start=start, rules=4, steps=steps).learn(epochs=0)
     assert isinstance(system, PPLX)
-    assert system.chooses_short_rules is not plays
+    assert system.shortens is not plays
     assert system.ruleset == start
     found = pruned_policy(system)
     assert found is not None

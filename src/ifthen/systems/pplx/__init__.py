@@ -10,8 +10,8 @@ what they share):
 - in environments `pplx_on_env.py`, with what comes before learning in `first_steps.py`.
   `network_learning.py` says what each epoch does, in the phases of `env_plan.py`: `scratch.py` (random
   lists), `value_learning.py` with `q_network.py` and `q_training.py` (action values), `distil_values.py`
-  with `imitation_tree.py`, `fit.py` and `changes.py` (lists from values), `tuning.py` with `cma_es.py`
-  (thresholds and coefficients), `last_choice.py` (the last epoch). `drafts.py` has the lists that are
+  with `imitation_tree.py`, `fit.py` and `changes.py` (lists from values), `policy_search.py` with
+  `cma_es.py` (shortening and tuning), `last_choice.py` (the last epoch). `drafts.py` has the lists that are
   worked on, `bench.py` plays, `scoring.py` says how good lists are. `knowledge.py` keeps what is known
   after each epoch, with the steps that were taken in `memory.py`.
 - in environments with few distinct observations, counts take the place of the network and of most playing:

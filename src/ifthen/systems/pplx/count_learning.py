@@ -24,7 +24,7 @@ from ifthen.systems.pplx.env_plan import (
     MOST_VALUE_STEPS,
     SEARCH,
     SHARES,
-    TUNING,
+    SHORTENING,
     VALUES,
     Work,
 )
@@ -112,7 +112,7 @@ def counted_epoch(
         bench.quota = max(bench.quota, plan_steps_left)
         return choose_by_counts(bench, compared(known, model, [])).without_memory(), None
     if work.phase == SEARCH:
-        new_drafts = shorter_lists(bench, known) if work.activity == TUNING else []
+        new_drafts = shorter_lists(bench, known) if work.activity == SHORTENING else []
         return compared(known, model, new_drafts), None
     known = explore_counts(bench, known, model)
     model = model_of(bench, known) or model

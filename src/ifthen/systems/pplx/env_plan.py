@@ -16,11 +16,11 @@ BEGINNING, SCRATCH, VALUES, DISTIL, SEARCH = range(5)
 """The phases, as the history numbers them."""
 WORDS = ("beginning", "random lists", "action values", "distilling", "tuning")
 """The name of each phase in progress lines."""
-TUNING, DISTILLING, CHOOSING, NOTHING = "tune", "distil", "choose", "nothing"
+SHORTENING, TUNING, DISTILLING, CHOOSING, NOTHING = "shorten", "tune", "distil", "choose", "nothing"
 """An epoch of the search does one of these."""
-ROUNDS = (TUNING, DISTILLING, DISTILLING) * 3 + (TUNING, TUNING, CHOOSING)
+ROUNDS = (SHORTENING, SHORTENING, TUNING, DISTILLING, DISTILLING) * 3 + (SHORTENING, TUNING, TUNING, CHOOSING)
 """The epochs of the search, in order."""
-PARTS = {TUNING: 4.0, DISTILLING: 0.5, CHOOSING: 3.0}
+PARTS = {SHORTENING: 1.0, TUNING: 4.0, DISTILLING: 0.5, CHOOSING: 3.0}
 """The search divides its steps among its epochs in these proportions."""
 SHORT_ROUNDS = (DISTILLING,) * 4 + (NOTHING,) * (len(ROUNDS) - 5) + (CHOOSING,)
 """The epochs of the search in short plans, where playing cannot tell many lists apart."""
@@ -94,8 +94,8 @@ class PlanSettings(NamedTuple):
     long_episode: float
     """Where an episode takes more than this share of the plan's steps, lists are measured for the history at
     the beginning and the end alone."""
-    chooses_short_rules: bool
-    """Whether playing chooses a short list in the end, so that pruning need not look for a shorter one."""
+    shortens: bool
+    """Whether lists count as shortened after the plan."""
     counts_steps: bool
     """Whether a progress bar counts steps, and not epochs, which take from no time to very long."""
 
@@ -114,7 +114,7 @@ ORDINARY = PlanSettings(
     latest_points=0,
     latest_weight=0.1,
     long_episode=math.inf,
-    chooses_short_rules=True,
+    shortens=True,
     counts_steps=False,
 )
 """The settings of a plan that is not short."""
@@ -132,14 +132,14 @@ SHORT = PlanSettings(
     latest_points=6000,
     latest_weight=0.5,
     long_episode=0.01,
-    chooses_short_rules=False,
+    shortens=False,
     counts_steps=True,
 )
 """The settings of a short plan: values decide more, and playing less."""
 TAUGHT_SHORT = ORDINARY._replace(
     latest_weight=SHORT.latest_weight,
     long_episode=SHORT.long_episode,
-    chooses_short_rules=SHORT.chooses_short_rules,
+    shortens=SHORT.shortens,
     counts_steps=SHORT.counts_steps,
 )
 """The settings of a short plan with a teacher, whose values are good however few the steps are."""

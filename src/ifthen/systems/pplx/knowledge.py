@@ -70,7 +70,7 @@ class Knowledge(NamedTuple):
     nets: NDArray[np.float32]
     """`(5, networks · weights)`: networks, targets, Adam's slopes and squares, and the best networks."""
     bounds: Floats
-    """`(n, rules, columns, 2)`: with the next three, the lists."""
+    """`(n, rules, columns, 2)`: with the next three, the lists; the first one is being shortened."""
     actions: NDArray[np.int32]
     lengths: Ints
     terms: Floats
@@ -192,6 +192,14 @@ class Knowledge(NamedTuple):
         """Return the same without lists that have not played."""
         drafts, played = self.drafts, np.flatnonzero(np.isfinite(self.scores))
         return self.with_drafts([drafts[i] for i in played], self.fitness[played])
+
+    def with_first(self, draft: Draft) -> Knowledge:
+        """Return the same with a list at the first place; a first one that never played makes room for it."""
+        drafts, key = self.drafts, draft.key()
+        same = [i for i, listed in enumerate(drafts) if listed.key() == key]
+        others = [i for i in range(len(drafts)) if i not in same and (i > 0 or np.isfinite(self.scores[0]))]
+        fitness = self.fitness[same[0]] if same else UNPLAYED
+        return self.with_drafts([draft, *(drafts[i] for i in others)], [fitness, *self.fitness[others]])
 
     def with_clock(self, **changes: float) -> Knowledge:
         """Return the same with another `budget`, `episode_length`, `network_return` or `by_counts`."""

@@ -21,6 +21,7 @@ from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, drafts_from_tr
 from ifthen.systems.pplx.drafts import Draft, shorter_by_one, tidy
 from ifthen.systems.pplx.fit import polished, regret
 from ifthen.systems.pplx.knowledge import Knowledge
+from ifthen.systems.pplx.policy_search import LEAST_RULES, POLISHED_ON, POLISHES
 from ifthen.systems.pplx.scoring import (
     fitness_on_same_seeds,
     played_more,
@@ -42,12 +43,6 @@ CHEAPER = 0.03
 PARED = 0.01
 """By values, rules and tests are dropped as long as all of them together cost at most this share of what the
 best single rule costs."""
-LEAST_RULES = 2
-"""By values, lists keep at least this many rules."""
-POLISHED_ON = 2000
-"""The numbers of such lists are fitted on at most this many points."""
-POLISHES = 100
-"""Fitting the numbers of such a list tries this many changes."""
 MOST_BY_VALUES = 6
 """Values choose at most this many lists to play."""
 PLAY_ANYWAY = 2

@@ -9,19 +9,21 @@ from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.distil_values import distil
 from ifthen.systems.pplx.drafts import Draft
 from ifthen.systems.pplx.env_plan import (
+    CHOOSING,
     DISTIL,
     DISTILLING,
     EPOCHS,
     SCRATCH,
+    SHORTENING,
     TUNING,
     VALUES,
     Work,
 )
 from ifthen.systems.pplx.knowledge import Knowledge
 from ifthen.systems.pplx.last_choice import choose_by_scores, last_choice
+from ifthen.systems.pplx.policy_search import shorten, tune
 from ifthen.systems.pplx.scoring import with_candidates
 from ifthen.systems.pplx.scratch import evolve
-from ifthen.systems.pplx.tuning import tune
 from ifthen.systems.pplx.value_learning import learn_values
 
 
@@ -65,11 +67,13 @@ def distilling_epoch(
 
 
 def search_epoch(bench: Bench, known: Knowledge, work: Work, terms: bool) -> Knowledge:
-    """Imitate the values once more, tune a list, or choose among all."""
+    """Imitate the values once more, tune lists, shorten them, or choose among them."""
     if known.by_counts:  # the plan is over, and nothing is counted any more
         return choose_by_scores(bench, known)
     if work.activity == DISTILLING:
         return distil(bench, known, first=False, terms=terms)
     if work.activity == TUNING:
         return tune(bench, known, work.before.count(TUNING))
-    return last_choice(bench, known, terms)
+    if work.activity == CHOOSING:
+        return last_choice(bench, known, terms)
+    return shorten(bench, known, first=work.before[-1:] != (SHORTENING,))

@@ -146,9 +146,9 @@ class PPLX(System):
         return self.learner.epochs
 
     @property
-    def chooses_short_rules(self) -> bool:
+    def shortens(self) -> bool:
         """In environments, unless the plan is short."""
-        return self.learner.chooses_short_rules
+        return self.learner.shortens
 
     def _progress_in_words(self) -> str:
         """Return the phase of the plan, and how well the list does."""

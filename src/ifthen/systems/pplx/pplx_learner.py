@@ -58,8 +58,8 @@ class Learner(ABC):
         """The length of the plan."""
 
     @property
-    def chooses_short_rules(self) -> bool:
-        """Whether a short list was chosen by playing, with steps enough for it."""
+    def shortens(self) -> bool:
+        """Whether lists were shortened by playing, with steps enough for it."""
         return False
 
     @abstractmethod

@@ -2,7 +2,7 @@
 
 The plan has four phases. Short lists are evolved from scratch; a network learns what actions are worth, from
 episodes that it and the best lists play; trees imitate it, at several sizes, where they themselves go; and
-the best lists are tuned by playing. What a phase may spend is a share of the plan's steps.
+the best lists are shortened and tuned by playing. What a phase may spend is a share of the plan's steps.
 
 Where few observations are distinct, the last three phases work with counts in place of the network
 (`count_learning.py`), unless counts promise more than their policy gets.
@@ -159,13 +159,13 @@ class OnEnvironment(Learner):
         return self.epochs - self.plan.epochs.get(SEARCH, 0)
 
     @property
-    def chooses_short_rules(self) -> bool:
-        """Whether a short list was chosen: by playing if there are steps enough, or by counts.
+    def shortens(self) -> bool:
+        """Whether lists were shortened: by playing if there are steps enough, or by counts.
 
         Lists that only imitate are left as they are.
         """
         known: Knowledge = self.system.now.population
-        return self.parameters.imitate or known.by_counts or self.settings(known).chooses_short_rules
+        return self.parameters.imitate or known.by_counts or self.settings(known).shortens
 
     def doing(self, epoch: int) -> str:
         """Return what an epoch does, in a few words."""

@@ -182,13 +182,12 @@ def with_imitation_scores(bench: Bench, known: Knowledge, drafts: list[Draft]) -
 
 
 def trimmed(known: Knowledge) -> Knowledge:
-    """Return what is known without lists beyond KEPT: the shortest, the best and those of one rule stay."""
+    """Return what is known without lists beyond KEPT: the first one, the best and those of one rule stay."""
     front, drafts = known.front_indices, known.drafts
     off_front = [int(i) for i in np.argsort(-known.scores, kind="stable") if i not in front]
     single_indices = [int(i) for i in np.flatnonzero(known.lengths == 1)][:KEPT]
-    best_first = dict.fromkeys([*front[:1], *reversed(front), *off_front])
-    kept_indices = {*single_indices, *list(best_first)[:KEPT]}
-    order = [i for i in [*front, *off_front] if i in kept_indices]
+    kept_indices = {0, *front[:1], *single_indices, *[*reversed(front), *off_front][: KEPT - 1]}
+    order = [0, *(i for i in [*front, *off_front] if i != 0 and i in kept_indices)]
     return known.with_drafts([drafts[i] for i in order], known.fitness[order])
 
 
