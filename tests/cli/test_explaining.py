@@ -337,4 +337,4 @@ def test_a_task_that_no_name_makes_is_said_and_left_out(ifthen: Runner, tmp_path
     (tmp_path / "pond.txt").write_text(text)
     done = ifthen("verify", tmp_path / "pond.txt", "--require", "complete")
     assert done.code == 0, done.err
-    assert "is for the task 'pond', which no name makes" in " ".join(done.err.split())
+    assert "is for 'pond', which is no known task" in " ".join(done.err.split())

@@ -276,8 +276,8 @@ def _named_task(name: str | None, path: Path) -> Task | None:
         return task_by_name(name)
     except TaskError:
         err.print(
-            f"({path} is for the task {name!r}, which no name makes, so nothing is played; --task says what "
-            "makes it: module:Class, or a run's folder)"
+            f"({path} is for {name!r}, which is no known task, so nothing is played. Name the environment "
+            "with --task: module:Class, or a run's folder)"
         )
         return None
 
