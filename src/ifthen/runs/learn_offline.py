@@ -94,12 +94,11 @@ class OfflineResult(Shown):
         """What to know about the estimates."""
         numbers = ", ".join(f"{a} {name}" for a, name in enumerate(self.log.action_names))
         notes = [
-            "Same action: as in the log. By cost: 100 % is no loss, 0 % the worst action everywhere, by the "
-            "values that were learnt.",
+            "Same action: as in the log. By cost: 100 % is no loss, 0 % the worst action everywhere, by "
+            "the values that were learnt.",
             "Returns are estimated from a fifth of the log, which nothing else was learnt from, and go on "
-            "past "
-            "time limits. Where a list does what the log hardly shows, they can be far off: test it before "
-            "use.",
+            "past time limits. Where a list does what the log hardly shows, they can be far off: test it "
+            "before use.",
             f"Actions by number: {numbers}.",
         ]
         if self.chosen.expected <= self.logged:

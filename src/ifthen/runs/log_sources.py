@@ -28,8 +28,7 @@ UNCLEAR = ("done", "dones", "terminal", "terminals", "timeout", "timeouts")
 """Names of endings that do not say whether a time limit counts."""
 FORM = (
     "a table (.csv or .parquet) with a row for each step: the columns action and reward; terminated, "
-    "truncated "
-    "or episode if there is more than one episode; and a column for each feature"
+    "truncated or episode if there is more than one episode; and a column for each feature"
 )
 
 
@@ -69,8 +68,7 @@ def rows_of(source: object, leave_out: Collection[str] = ()) -> Rows:
         return array_rows(arrays_of_minari(source), leave_out)
     raise ParameterError(
         f"a log must be {FORM}; a mapping of arrays (observations, {', '.join(ARRAY_NAMES)}); or a dataset "
-        "of "
-        f"Minari. It is {shown(source)}."
+        f"of Minari. It is {shown(source)}."
     )
 
 
@@ -96,8 +94,8 @@ def table_rows(path: Path, leave_out: Collection[str]) -> Rows:
     except Exception as problem:  # whatever a damaged file makes polars raise
         reason = str(problem).strip().partition("\n")[0]
         raise ParameterError(
-            f"{path} cannot be read as a table ({reason}). Is it whole? A CSV file must have commas between "
-            "columns and points in numbers."
+            f"{path} cannot be read as a table ({reason}). Is it whole? A CSV file must have commas "
+            "between columns and points in numbers."
         ) from None
     table = table.drop(known_columns(leave_out, table.columns))
     missing = [name for name in (ACTION, REWARD) if name not in table.columns]
@@ -114,14 +112,12 @@ def table_rows(path: Path, leave_out: Collection[str]) -> Rows:
             row = int(table[name].is_null().arg_max() or 0) + 1
             raise ParameterError(
                 f"{path}: row {row:,} below the header has no value for {name!r}. Fill it in, or leave out "
-                "the "
-                "whole episode: rows of an episode must follow one another."
+                "the whole episode: rows of an episode must follow one another."
             )
         if name not in (ACTION, EPISODE) and not is_number(table[name].dtype):
             raise ParameterError(
                 f"{path}: the column {name!r} must hold numbers, and it holds {shown(table[name][0])}. If "
-                "it is "
-                "no feature, leave it out (--leave-out, leave_out=)."
+                "it is no feature, leave it out (--leave-out, leave_out=)."
             )
     names = [name for name in table.columns if name not in (ACTION, REWARD, TERMINATED, TRUNCATED, EPISODE)]
     columns = {name: table[name].to_numpy() for name in table.columns if name not in names}
@@ -259,8 +255,7 @@ def refuse_unclear(names: Iterable[Any]) -> None:
         if name in UNCLEAR:
             raise ParameterError(
                 f"{name!r} does not say why an episode is over: call it terminated if nothing comes after "
-                "such "
-                "a step, and truncated if somebody stopped there, as time limits do."
+                "such a step, and truncated if somebody stopped there, as time limits do."
             )
 
 

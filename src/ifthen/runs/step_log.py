@@ -29,8 +29,8 @@ LARGEST = float(np.finfo(np.float32).max)
 """Numbers beyond this are refused: values are learnt in single precision."""
 LEAST_POWER = -300
 """Ranges are rounded to no smaller power of ten."""
-KEPT_VALUES = 0.9
-"""At least this share of a column's different values must differ in single precision."""
+KEPT_VALUES = 0.5
+"""At least this share of the different values of a column must differ in single precision."""
 MOST_OUTSIDE = 0.5
 """A log has at most this share of its observations outside the range that a task gives a feature."""
 EDGE_DIGITS = 3
@@ -99,10 +99,8 @@ def read_log(
     if np.ptp(rewards) == 0 and all(episode.ending != TERMINATED for episode in log.episodes):
         raise ParameterError(
             f"every reward of the log is {rewards[0]:g}, and no episode terminates: nothing tells good "
-            "actions "
-            "from bad ones. If episodes end for good, say so in a column terminated: otherwise their last "
-            "steps "
-            "are left out, as what they led to is not known."
+            "actions from bad ones. If episodes end for good, say so in a column terminated: otherwise "
+            "their last steps are left out, as what they led to is not known."
         )
     return log
 
@@ -112,8 +110,8 @@ def check_numbers(rows: Rows) -> None:
     n_features = rows.points.shape[1]
     if not 1 <= n_features <= MOST_FEATURES:
         raise ParameterError(
-            f"a log must observe 1 to {MOST_FEATURES:,} numbers, and this one observes {n_features:,}. Every "
-            "column that is not action, reward, terminated, truncated or episode is a feature."
+            f"a log must observe 1 to {MOST_FEATURES:,} numbers, and this one observes {n_features:,}. "
+            "Every column that is not action, reward, terminated, truncated or episode is a feature."
         )
     columns = [*zip(rows.names, rows.points.T, strict=True), (REWARD, rows.rewards)]
     if rows.following is not None:
@@ -125,16 +123,15 @@ def check_numbers(rows: Rows) -> None:
         if is_wrong.any():
             row = int(is_wrong.argmax())
             raise ParameterError(
-                f"row {row + 1:,} of the log has {column[row]} for {name!r}: numbers must be finite, and at "
-                "most 3.4e38."
+                f"row {row + 1:,} of the log has {column[row]} for {name!r}: numbers must be finite, and "
+                "at most 3.4e38."
             )
         n_values, n_kept = len(np.unique(column)), len(np.unique(column.astype(np.float32)))
         if n_kept < KEPT_VALUES * n_values:
             raise ParameterError(
                 f"{name!r} has {n_values:,} different values, and only {n_kept:,} of them differ in single "
                 "precision. Leave it out if it is a time stamp or a number of the row (--leave-out, "
-                "leave_out=), "
-                "or subtract its least value."
+                "leave_out=), or subtract its least value."
             )
 
 
@@ -206,16 +203,15 @@ def as_in_task(rows: Rows, task: Task) -> tuple[Rows, Ints]:
     elif rows.names != tuple(f"f{i}" for i in range(len(names))):
         raise ParameterError(
             f"the features of the log are {listed(rows.names)}, and those of {task.name} are "
-            f"{listed(names)}: "
-            f"give the task the names of the log (--task-set feature_names={','.join(rows.names)}, in the "
-            "task's order)."
+            f"{listed(names)}: give the task the names of the log (--task-set "
+            f"feature_names={','.join(rows.names)}, in the task's order)."
         )
     for feature, column in zip(task.features, rows.points.T, strict=True):
         is_outside = (column < feature.low) | (column > feature.high)
         if is_outside.mean() > MOST_OUTSIDE:
             raise ParameterError(
-                f"{feature.name} lies outside {feature.low} to {feature.high}, its range in {task.name}, in "
-                f"{is_outside.mean():.0%} of the log's rows. Is it measured in the same unit?"
+                f"{feature.name} lies outside {feature.low} to {feature.high}, its range in {task.name}, "
+                f"in {is_outside.mean():.0%} of the log's rows. Is it measured in the same unit?"
             )
     return rows, numbered_actions(rows.actions, task.action_names)[1]
 
