@@ -12,11 +12,12 @@ what they share):
   lists), `value_learning.py` with `q_network.py` and `q_training.py` (action values), `distil_values.py`
   with `imitation_tree.py`, `fit.py` and `changes.py` (lists from values), `policy_search.py` with
   `cma_es.py` (shortening and tuning), `last_choice.py` (the last epoch). `drafts.py` has the lists that are
-  worked on, `bench.py` plays, `scoring.py` says how good lists are. `knowledge.py` keeps what is known
-  after each epoch, with the steps that were taken in `memory.py`.
+  worked on, `action_costs.py` says what actions cost, `bench.py` plays, `scoring.py` says how good lists
+  are. `knowledge.py` keeps what is known after each epoch, with the steps that were taken in `memory.py`.
 - in environments with few distinct observations, counts take the place of the network and of most playing:
   `counted_table.py` counts remembered steps, `count_learning.py` has the epochs.
 
-Teachers take the place of learnt values: `teacher.py`, `sb3.py`. `matrices.py` has the products that networks
-and CMA-ES need.
+Teachers take the place of learnt values: `teacher.py`, `sb3.py`. Where there is a log and no environment,
+`offline_learning.py` learns values and makes lists without playing. `matrices.py` has the products that
+networks and CMA-ES need.
 """
