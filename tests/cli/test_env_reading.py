@@ -90,7 +90,7 @@ def test_rules_of_a_task_with_settings_are_not_measured_in_another(
         assert done.code == 0, said
         return
     assert done.code == 2
-    assert "is for the task 'CartPole-v1 with other gamma" in said
-    assert "--task says what makes it: module:Class, or a run's folder" in said
+    assert "is for 'CartPole-v1 with other gamma" in said
+    assert "Name the environment with --task: module:Class, or a run's folder" in said
     given = ifthen("evaluate", tmp_path / file, "--task", tmp_path / "run")
     assert given.out.splitlines()[1:] == whole.out.splitlines()[1:]
