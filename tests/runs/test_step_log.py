@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import ifthen
 from ifthen.errors import ParameterError
+from ifthen.runs import log_sources
 from ifthen.runs.step_log import StepLog, in_pieces, read_log, rounded_outward
 from ifthen.simulate.trajectories import TERMINATED, TRUNCATED, Trajectory
 
@@ -188,6 +189,14 @@ def test_files_that_cannot_be_learnt_from_are_refused(tmp_path: Path) -> None:
     table().head(0).write_csv(path)
     with pytest.raises(ParameterError, match="has no rows below its header"):
         read_log(path)
+
+
+def test_a_log_that_learning_could_not_remember_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_sources, "MOST_NUMBERS", 12)
+    read_log(arrays())
+    monkeypatch.setattr(log_sources, "MOST_NUMBERS", 11)
+    with pytest.raises(ParameterError, match="6 steps with 2 features are too many: 11 numbers"):
+        read_log(arrays())
 
 
 def test_numbers_may_begin_with_a_decimal_point_late(tmp_path: Path) -> None:

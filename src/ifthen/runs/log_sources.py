@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from ifthen.errors import ParameterError, nearest, shown
 from ifthen.rules.arrays import Floats, Mask
+from ifthen.systems.pplx import memory
 
 MOST_BYTES = 2**30
 """Larger files are refused."""
-MOST_NUMBERS = 20_000_000
-"""Logs with more numbers, steps times features, are refused: learning keeps no more in memory."""
+MOST_NUMBERS = memory.MOST_NUMBERS // 2
+"""Logs with more numbers, steps times features, are refused. Learning remembers twice as many: it adds what
+was observed behind each episode."""
 ACTION, REWARD, TERMINATED, TRUNCATED, EPISODE = "action", "reward", "terminated", "truncated", "episode"
 """The columns of a table that are no features. The last three may be missing."""
 ARRAY_NAMES = {"actions": ACTION, "rewards": REWARD, "terminations": TERMINATED, "truncations": TRUNCATED}
@@ -168,7 +170,8 @@ def array_rows(arrays: Mapping[Any, Any], leave_out: Collection[str]) -> Rows:
     if columns[REWARD].dtype.kind not in "fiub":
         raise ParameterError(f"rewards must be numbers, not {shown(columns[REWARD])}.")
     names = [f"f{i}" for i in range(points.shape[1])]
-    kept = [i for i in range(len(names)) if names[i] not in known_columns(leave_out, names)]
+    left_out = known_columns(leave_out, names)
+    kept = [i for i in range(len(names)) if names[i] not in left_out]
     are_whole = (points.dtype.kind in "iub",) * len(kept)
     following = None if following is None else following[:, kept].astype(np.float64)
     return joined(tuple(names[i] for i in kept), points[:, kept], are_whole, columns, following)
